@@ -72,11 +72,27 @@ test('a value ends when the one in the configuration changes, or its site is gon
   const served = new Served()
   const overrides = await open(dir)
   await overrides.set(KEY, order, 'alice', served.sites, served.change)
-  assert.equal((await overrides.apply(loaded(sitesOf(true))))[0]?.maintenance, true)
+  const changed = await overrides.apply(loaded(sitesOf(true)))
+  assert.equal(changed[0]?.maintenance, true)
+  await overrides.settle(changed)
   assert.deepEqual([overrides.list(), await readOverrides(dir)], [[], []])
   await overrides.set(KEY, order, 'alice', served.sites, served.change)
-  assert.deepEqual(await overrides.apply(loaded([])), [])
+  const gone = await overrides.apply(loaded([]))
+  assert.deepEqual(gone, [])
+  await overrides.settle(gone)
   assert.deepEqual(await readOverrides(dir), [])
+})
+
+test('a value goes on when a configuration that would end it is not put into service', async (t) => {
+  const dir = tempDir(t)
+  const served = new Served()
+  const overrides = await open(dir)
+  await overrides.set(KEY, order, 'alice', served.sites, served.change)
+  await overrides.apply(loaded(sitesOf(true)))
+  // Another change is served, and the reload before has failed.
+  await overrides.settle(sitesOf(false))
+  assert.equal((await readOverrides(dir)).length, 1)
+  assert.deepEqual((await overrides.apply(loaded(sitesOf(false))))[0]?.maintenance, order)
 })
 
 test('a value that cannot be put into service is not kept', async (t) => {

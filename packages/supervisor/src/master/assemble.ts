@@ -185,6 +185,9 @@ function makeReloader(
     automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
     caches.setShares(spec.sites)
+    await overrides
+      .settle(spec.sites)
+      .catch((error) => logger.error({ err: asError(error) }, 'failed to save that an override has ended'))
     await served.reloaded(before, spec)
   }
   const target: ReloadTarget = {

@@ -69,6 +69,7 @@ export class Master {
     this.#run.checkStop()
     const overrides = await this.#openOverrides()
     const loaded = { ...this.#loaded, sites: await overrides.apply(this.#loaded) }
+    await overrides.settle(loaded.sites)
     const { proofs, automatic } = await this.#makeAutomatic()
     const certificates = new Certificates(this.#loaded.config.server.run_dir, automatic, clock)
     stack.push('certificates', () => certificates.close())

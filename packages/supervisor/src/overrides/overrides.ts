@@ -107,6 +107,8 @@ export class Overrides {
   readonly #options: OverridesOptions
   readonly #entries: Map<string, Entry>
   readonly #turn = new Gate(1)
+  /** Of the last `apply`. */
+  #applied: { readonly sites: Sites; readonly ended: ReadonlyMap<string, string> } | undefined
   /** Those of the last configuration. */
   #sources: EnvSources | undefined
 
@@ -149,7 +151,10 @@ export class Overrides {
     return this.#entries.get(key)?.base
   }
 
-  /** The sites of a configuration with the overrides. One ends whose value in the configuration has changed, or that is impossible now. */
+  /**
+   * The sites of a configuration with the overrides that hold in it: not one whose value in the configuration has changed, or that is
+   * impossible now. Such a one ends when these sites are in service: see `settle`.
+   */
   async apply({ sites, config, secretNames }: Overridden): Promise<Sites> {
     const sources = { config, secretNames, variables: this.#options.variables }
     this.#sources = sources
@@ -168,12 +173,20 @@ export class Overrides {
         ended.set(key, messageOf(error))
       }
     }
+    this.#applied = { sites: applied, ended }
+    return applied
+  }
+
+  /** Ends the overrides that did not hold in a configuration, once its sites are in service. After a failed reload they go on. */
+  async settle(sites: Sites): Promise<void> {
+    if (this.#applied?.sites !== sites) return
+    const { ended } = this.#applied
+    this.#applied = undefined
     for (const [key, reason] of ended) {
       this.#entries.delete(key)
       this.#options.logger.warn({ key, reason }, 'an override has ended')
     }
     if (ended.size > 0) await this.#save()
-    return applied
   }
 
   /**
