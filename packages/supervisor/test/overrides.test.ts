@@ -152,7 +152,9 @@ test('a release whose directory is gone ends at the next start', async (t) => {
   await overrides.set('sites.shop.release', { id: 'r1', root: next }, 'alice', served.sites, served.change)
   rmSync(next, { recursive: true })
   const again = await Overrides.open({ stateDir: dir, logger, now: () => 0, variables: {} })
-  assert.equal((await again.apply(loaded(sites)))[0]?.root, root)
+  const applied = await again.apply(loaded(sites))
+  assert.equal(applied[0]?.root, root)
+  await again.settle(applied)
   assert.deepEqual(again.list(), [])
 })
 
