@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { ManualClock, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
-import { adminToml, bearer, tokenOf } from '../../auth/test/admin-users.ts'
+import { adminToml, bearer, tokenOf, type Username } from '../../auth/test/admin-users.ts'
 import { type EngineName, engines, startEngine } from '../../engine/test/start-engine.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
@@ -48,7 +48,7 @@ for (const name of Object.keys(engines) as EngineName[]) {
     const server = await PipelineServer.start(t, [shop], adminToml, { eventClock: clock })
     server.plane.sites.generation = () => server.generation.number
     const engine = await startEngine(t, name, server.handler)
-    const open = async (username: 'root' | 'vera' = 'vera') => {
+    const open = async (username: Username = 'vera') => {
       const before = server.plane.followers.length
       const reader = new Reader(t, engine.port, (await bearer(username)).authorization)
       await waitFor('a follower', () => server.plane.followers.length === before + 1, PROCESS_WAIT_MS)
@@ -119,10 +119,20 @@ for (const name of Object.keys(engines) as EngineName[]) {
     assert.ok(slow.text.length < 16_000_000 && !slow.text.endsWith('0\r\n\r\n'), 'cut, and not all was sent')
   })
 
+  test(`a user has a bound of streams, and leaves room for others (${name})`, async (t) => {
+    const { open, port } = await start(t)
+    for (let i = 0; i < 8; i++) await open('vera')
+    const refused = new Reader(t, port, (await bearer('vera')).authorization)
+    await refused.has('too_many_streams')
+    await open('root')
+  })
+
   test(`a worker has a bound of streams, and one that leaves makes room (${name})`, async (t) => {
     const { server, open, port } = await start(t)
     const readers: Reader[] = []
-    for (let i = 0; i < 32; i++) readers.push(await open())
+    for (const username of ['vera', 'tom', 'ida', 'root'] as const) {
+      for (let i = 0; i < 8; i++) readers.push(await open(username))
+    }
     const refused = new Reader(t, port, (await bearer('root')).authorization)
     await refused.has('too_many_streams')
     assert.match(refused.text, /^HTTP\/1.1 503 .*retry-after: 10\r\n/is)

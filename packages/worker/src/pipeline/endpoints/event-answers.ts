@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointEvents, EventSink } from '@svc/admin'
+import type { Caller } from '@svc/auth'
 import { asError, type Clock } from '@svc/core'
 import type { BodyWriter, ResponseHead } from '@svc/http'
 import type { RevocationList } from '../../access/revocation-list.ts'
@@ -10,6 +11,8 @@ import { callerOf, refusalOf } from './endpoint-access.ts'
 const HEARTBEAT_MS = 15_000
 /** Streams of one worker. Each costs memory here and a reader in the master. */
 const MAX_STREAMS = 32
+/** Of one user, so that one does not take the places of all others. */
+const MAX_STREAMS_OF_USER = 8
 
 const heartbeat = Buffer.from(':\n\n')
 const head: ResponseHead = {
@@ -38,7 +41,8 @@ interface EventAnswersParts {
  */
 export class EventAnswers {
   readonly #parts: EventAnswersParts
-  readonly #open = new Set<ClientEvents>()
+  /** With the name of the user of each. */
+  readonly #open = new Map<ClientEvents, string>()
 
   constructor(parts: EventAnswersParts) {
     this.#parts = parts
@@ -46,13 +50,15 @@ export class EventAnswers {
   }
 
   /** Answers a request whose caller may call the endpoint. */
-  answer(context: RequestContext, endpoint: Endpoint, { events }: EndpointEvents): void {
+  answer(context: RequestContext, endpoint: Endpoint, caller: Caller, { events }: EndpointEvents): void {
     if (context.request.method === 'HEAD') {
       context.respond(head)
       return
     }
-    if (this.#open.size >= MAX_STREAMS) {
-      const detail = `a worker sends at most ${MAX_STREAMS} streams of events to users`
+    const username = caller.kind === 'user' ? caller.user.username : ''
+    const ofUser = [...this.#open.values()].filter((name) => name === username).length
+    if (this.#open.size >= MAX_STREAMS || ofUser >= MAX_STREAMS_OF_USER) {
+      const detail = `a worker sends at most ${MAX_STREAMS} streams of events, and ${MAX_STREAMS_OF_USER} to one user`
       sendError(context, { status: 503, code: 'too_many_streams', detail }, [['retry-after', '10']])
       return
     }
@@ -60,7 +66,7 @@ export class EventAnswers {
     const stream = new ClientEvents(context.streamCompressed(head), this.#parts.clock, () => {
       void this.#checkOne(context, endpoint, stream)
     })
-    this.#open.add(stream)
+    this.#open.set(stream, username)
     const stop = events(stream)
     context.onClosed(() => {
       this.#open.delete(stream)
@@ -70,7 +76,7 @@ export class EventAnswers {
   }
 
   #check(): void {
-    for (const stream of this.#open) stream.check()
+    for (const stream of this.#open.keys()) stream.check()
   }
 
   async #checkOne(context: RequestContext, endpoint: Endpoint, stream: ClientEvents): Promise<void> {

@@ -194,7 +194,7 @@ export class BuiltinStage implements Stage {
       const result = await endpoint.handle(this.#planeFor(caller), read.request)
       await this.#audit.ended({ ...call, request: read.request, result })
       if (!('events' in result)) return send(context, result)
-      this.#events.answer(context, endpoint, result)
+      this.#events.answer(context, endpoint, caller, result)
       return 'answered'
     } catch (error) {
       await this.#audit.ended({ ...call, request: read.request, result: { problem: problemOf(error) } })
