@@ -11,7 +11,7 @@ const callers: readonly Caller[] = [anonymous, machine, user('viewer'), user('te
 type Decision = ReturnType<typeof decideAccess>
 const ok = 'allow'
 
-/** Decisions for: nobody, the machine, viewer, tenant_admin, super_admin. */
+/** Decisions for: a caller without credentials, the machine, viewer, tenant_admin, super_admin. */
 const table: readonly [AccessRule['access'], isForTenants: boolean, readonly Decision[]][] = [
   ['open', false, [ok, ok, ok, ok, ok]],
   ['loopback', false, [401, ok, 403, 403, ok]],
