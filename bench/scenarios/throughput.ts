@@ -6,6 +6,7 @@ import type { Row } from '../lib/table.ts'
 import { startBareServer } from '../peers/bare.ts'
 import { hasNext, startNext } from '../peers/next.ts'
 import { hasNginx, startNginx } from '../peers/nginx.ts'
+import { startReact } from '../peers/react.ts'
 import { rowsSite, startSvc, workDir, writeConfig } from '../peers/svc.ts'
 
 const CONNECTIONS = 32
@@ -44,12 +45,13 @@ export function download(seconds: number): Promise<Row[]> {
   return compare({ scenario: 'download, 100 MB', path: '/large.bin', contenders, seconds, connections: 4 })
 }
 
-function page(scenario: string, path: string, seconds: number): Promise<Row[]> {
-  const contenders: Contender[] = [svc()]
+function page(scenario: string, path: string, seconds: number, more: readonly Contender[] = []): Promise<Row[]> {
+  const contenders: Contender[] = [svc(), ...more]
   if (hasNext) contenders.push({ name: 'next start', start: startNext })
   return compare({ scenario, path, lightPath: '/', contenders, seconds, connections: CONNECTIONS })
 }
 
-export const page100 = (seconds: number): Promise<Row[]> => page('rendered page, 100 rows, uncached', '/', seconds)
+export const page100 = (seconds: number): Promise<Row[]> =>
+  page('rendered page, 100 rows, uncached', '/', seconds, [{ name: 'React on node:http', start: startReact }])
 export const page1000 = (seconds: number): Promise<Row[]> => page('rendered page, 1000 rows, uncached', '/big', seconds)
 export const pageStreaming = (seconds: number): Promise<Row[]> => page('rendered page, streaming', '/stream', seconds)
