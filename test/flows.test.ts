@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempSite, waitFor } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 import { statusOf } from './control.ts'
+import { EventReader } from './event-reader.ts'
 
 const API = '/__svc/admin/api/flows'
 
@@ -66,6 +67,8 @@ const get = (server: Server, path: string, host = 'shop.test') => fetchHttp(serv
 
 test('slow and failed requests are recorded with their stages and without their query', async (t) => {
   const server = await start(t)
+  const follow = (query: string, username: Username) => EventReader.open(t, server, `${API}/stream${query}`, username)
+  const [all, own, slowOnly] = [await follow('', 'vera'), await follow('', 'tom'), await follow('?reason=slow&site=shop', 'root')]
   assert.equal((await get(server, '/slow?token=hidden')).status, 200)
   assert.equal((await get(server, '/fails?token=hidden', 'blog.test')).status, 500)
   const slow = await flowTo(server, '/slow')
@@ -89,8 +92,14 @@ test('slow and failed requests are recorded with their stages and without their 
   assert.equal((await ask(server, `/${slow.request_id}`, 'tom')).status, 200)
   assert.equal((await ask(server, `/${failed.request_id}`, 'tom')).status, 404, 'of another tenant')
   assert.equal((await ask(server, '/no-such')).status, 404)
-  const own = (await ask(server, '', 'tom')).json.flows
-  assert.ok(own.length > 0 && own.every(({ site }) => site === 'shop'))
+  const listed = (await ask(server, '', 'tom')).json.flows
+  assert.ok(listed.length > 0 && listed.every(({ site }) => site === 'shop'))
+
+  await all.has(`data: ${JSON.stringify(slow)}\n\n`)
+  await all.has(`data: ${JSON.stringify(failed)}\n\n`)
+  await own.has(slow.request_id)
+  await slowOnly.has(slow.request_id)
+  assert.doesNotMatch(`${own.text}${slowOnly.text}`, /"blog"/)
 })
 
 test('a worker that hangs is missing in the list, which says so', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { type IncomingMessage, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
+import { EventReader } from './event-reader.ts'
 import { openOwnSite } from './own-site-server.ts'
 import { attachUnit } from './site-unit.ts'
 
@@ -105,37 +105,10 @@ test('a site that floods its log with huge and many lines costs its own lines on
   await waitFor('a new line', async () => (await logsOf(server, '?site=shop&q=hello')).lines.length === 2, PROCESS_WAIT_MS)
 })
 
-class Stream {
-  text = ''
-  isEnded = false
-
-  static async open(t: TestContext, server: Server, username: Username): Promise<Stream> {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const asked = request(`${server.url}${OBS}/logs/stream?q=hello`, { headers: await bearer(username), agent: false }, resolve)
-    asked.on('error', reject).end()
-    t.after(() => asked.destroy())
-    const response = await promise
-    assert.equal(response.statusCode, 200)
-    const stream = new Stream()
-    response.setEncoding('utf8').on('data', (text: string) => {
-      stream.text += text
-    })
-    response
-      .on('error', () => undefined)
-      .on('close', () => {
-        stream.isEnded = true
-      })
-    return stream
-  }
-
-  has(text: string): Promise<unknown> {
-    return waitFor(`${text} in ${this.text}`, () => this.text.includes(text), PROCESS_WAIT_MS)
-  }
-}
-
 test('lines are sent live, until the token is revoked or the server drains', async (t) => {
   const server = await start(t)
-  const [all, own] = [await Stream.open(t, server, 'root'), await Stream.open(t, server, 'tom')]
+  const follow = (username: Username) => EventReader.open(t, server, `${OBS}/logs/stream?q=hello`, username)
+  const [all, own] = [await follow('root'), await follow('tom')]
   await ask(server, 'loud')
   await all.has('hello of loud')
   await ask(server, 'shop')

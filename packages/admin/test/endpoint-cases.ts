@@ -31,9 +31,14 @@ const user = { username: 'vera', role: 'viewer', tenant_id: null }
 const record = { ...issued, kind: 'session', username: 'vera', role: 'viewer', address: '192.0.2.1', userAgent: 'curl' } as const
 
 /** Makes a plane carry out what it refuses otherwise. */
-export function prepareForCases({ sessions, audit, logs }: FakePlane): void {
+export function prepareForCases({ sessions, audit, logs, flows }: FakePlane): void {
+  flows.follow = (filter, follower) => {
+    if (filter.sites?.includes(flow.site) !== false) follower.next(flow)
+    follower.ended()
+    return () => undefined
+  }
   logs.follow = (_filter, follower) => {
-    follower.line('{"msg":"hello"}')
+    follower.next('{"msg":"hello"}')
     follower.ended()
     return () => undefined
   }
@@ -183,6 +188,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin/api/audit': { query: { limit: '1' }, answer: { ok: true, entries: [auditRecord], cursor: 7 } },
 
   'GET /__svc/admin/api/flows': { answer: { ok: true, is_partial: true }, naming: { query: { site: 'shop' } } },
+  'GET /__svc/admin/api/flows/stream': { answer: 'data: {"request_id":"id-7"', naming: { query: { site: 'shop' } } },
   'GET /__svc/admin/api/flows/:request_id': {
     params: { request_id: 'id-7' },
     answer: { ok: true, ...flow },

@@ -1,6 +1,6 @@
 import { AppError } from '@svc/core'
 import type { AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
-import type { ControlPlane, LogFollower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
+import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -115,10 +115,16 @@ export class FakePlane implements ControlPlane {
     page: async (limit, before) => ({ entries: [], cursor: before === undefined ? limit : null }),
   }
 
-  flows: ControlPlane['flows'] = async (query) => {
-    this.calls.push({ flows: query })
-    const isShown = (query.sites?.includes('shop') ?? true) && (query.request_id ?? 'id-7') === 'id-7'
-    return { flows: isShown ? [flow] : [], answered: 1, total: 2 }
+  readonly flows: { -readonly [Key in keyof ControlPlane['flows']]: ControlPlane['flows'][Key] } = {
+    page: async (query) => {
+      this.calls.push({ flows: query })
+      const isShown = (query.sites?.includes('shop') ?? true) && (query.request_id ?? 'id-7') === 'id-7'
+      return { flows: isShown ? [flow] : [], answered: 1, total: 2 }
+    },
+    follow: (filter) => {
+      this.calls.push({ followFlows: filter })
+      return () => undefined
+    },
   }
 
   readonly logs: { -readonly [Key in keyof ControlPlane['logs']]: ControlPlane['logs'][Key] } = {
@@ -132,7 +138,7 @@ export class FakePlane implements ControlPlane {
       return () => void this.followers.splice(this.followers.indexOf(follower), 1)
     },
   }
-  readonly followers: LogFollower[] = []
+  readonly followers: Follower<string>[] = []
 
   readonly sessions: ControlPlane['sessions'] = {
     users: async () => [{ username: 'root', role: 'super_admin' }],

@@ -48,6 +48,6 @@ test('a tenant_admin reads lines of its own sites, and none of the service', asy
     asked.map(({ sites }) => sites),
     [['shop'], ['shop'], []],
   )
-  own.logs.follow({ level: 0, text: '' }, { line: assert.fail, dropped: () => assert.fail(), ended: assert.fail })
+  own.logs.follow({ level: 0, text: '' }, { next: assert.fail, dropped: () => assert.fail(), ended: assert.fail })
   assert.deepEqual(plane.calls, [{ follow: { level: 0, text: '', sites: ['shop'] } }])
 })

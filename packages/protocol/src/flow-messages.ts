@@ -24,15 +24,27 @@ const flow = guard.object({
 })
 export type Flow = Guarded<typeof flow>
 
-/** Selects recorded flows. */
-export const flowQuery = guard.object({
+const selection = {
   /** Ids of sites; undefined: of all. */
   sites: guard.optional(guard.arrayOf(guard.string)),
-  request_id: guard.optional(guard.string),
   reason: guard.optional(guard.string),
-  limit: guard.number,
-})
+}
+
+/** Selects flows as they are recorded. */
+export const flowFilter = guard.object(selection)
+export type FlowFilter = Guarded<typeof flowFilter>
+
+/** Selects recorded flows. */
+export const flowQuery = guard.object({ ...selection, request_id: guard.optional(guard.string), limit: guard.number })
 export type FlowQuery = Guarded<typeof flowQuery>
+
+/** True if a flow is one of those that a filter selects. */
+export function isSelected({ site, reason }: Flow, filter: FlowFilter): boolean {
+  return filter.sites?.includes(site) !== false && (filter.reason === undefined || filter.reason === reason)
+}
+
+/** Flows that a worker has recorded, in order. */
+export const flowBatch = guard.arrayOf(flow)
 
 /** Flows of one worker, the newest first. */
 export const flowList = guard.object({ flows: guard.arrayOf(flow) })

@@ -15,7 +15,7 @@ import {
   restartStatus,
   workerCacheStats,
 } from './cache-messages.ts'
-import { flowList, flowPage, flowQuery } from './flow-messages.ts'
+import { flowFilter, flowList, flowPage, flowQuery } from './flow-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override } from './override-messages.ts'
@@ -88,6 +88,11 @@ export const workerMethods = {
   upstreams: method(guard.nothing, upstreamReport),
   /** Recorded flows of this worker. */
   flows: method(flowQuery, flowList),
+  /**
+   * Sends flows as they are recorded, until the call is aborted: each chunk is a batch of them, as JSON, and its body the number of those
+   * that are missing before it because they came too fast.
+   */
+  followFlows: method(guard.nothing, guard.nothing),
   /** Stops accepting, finishes what is in flight, and answers with how many requests and connections were cut. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.object({ cut: guard.number })),
   /** Cuts everything at once: the second signal. */
@@ -173,6 +178,8 @@ export const masterMethods = {
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** Recorded flows of all workers. */
   flows: method(flowQuery, flowPage),
+  /** Sends each flow of any worker as a chunk from now on, as `followLogs` sends lines. */
+  followFlows: method(flowFilter, guard.nothing),
   /** Lines of the worker's log. */
   log: method(logBatch, guard.nothing),
   /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */

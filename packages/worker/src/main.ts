@@ -26,7 +26,7 @@ const link = new RpcPeer({
   peerName: 'the master',
   onProblem: log.onProblem,
 })
-log.relay.connect((batch) => link.call('log', batch, { timeoutMs: MASTER_TIMEOUT_MS }))
+log.relay.connect(({ items: lines, dropped }) => link.call('log', { lines, dropped }, { timeoutMs: MASTER_TIMEOUT_MS }))
 link.closed.then(
   () => process.exit(ExitCode.ok),
   () => process.exit(ExitCode.internal),

@@ -47,6 +47,7 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
     cacheStats: () => l0.stats(),
     upstreams: () => components.upstreams.report(),
     flows: (query) => ({ flows: components.flows.list(query) }),
+    followFlows: (_, context) => components.flows.follow(context),
     drain: ({ timeoutMs }) => drain(components, timeoutMs),
     cut() {
       engine.cut()

@@ -1,5 +1,5 @@
 import type { Refusal } from '@svc/engine'
-import { AccessLog, createLogger, type HttpMetrics, type Logger, LogRelay } from '@svc/telemetry'
+import { AccessLog, createLogger, createLogRelay, type HttpMetrics, type Logger } from '@svc/telemetry'
 import type { ServingGeneration } from './generation/serving-generation.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { RequestLog } from './request/request-log.ts'
@@ -12,7 +12,7 @@ export class WorkerLog {
   readonly #accessLogFd: number
   readonly #httpMetrics: HttpMetrics
   /** Sends the lines to the master. */
-  readonly relay = new LogRelay()
+  readonly relay = createLogRelay()
   #logger: Logger
   #accessLog: AccessLog | undefined
   #requests: RequestLog

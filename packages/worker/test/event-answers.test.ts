@@ -62,8 +62,8 @@ for (const name of Object.keys(engines) as EngineName[]) {
     const reader = await open()
     assert.deepEqual(server.plane.calls, [{ follow: { level: 40, text: '' } }])
     const [follower] = server.plane.followers
-    follower?.line('{"msg":"one"}')
-    follower?.line('no json\n\nevent: forged')
+    follower?.next('{"msg":"one"}')
+    follower?.next('no json\n\nevent: forged')
     follower?.dropped(7)
     await reader.has('data: {"msg":"one"}\n\n')
     await reader.has('data: {"msg":"no json\\n\\nevent: forged"}\n\n')
@@ -77,7 +77,7 @@ for (const name of Object.keys(engines) as EngineName[]) {
     follower?.ended()
     await reader.ended()
     await waitFor('no follower', () => server.plane.followers.length === 0, PROCESS_WAIT_MS)
-    follower?.line('{}')
+    follower?.next('{}')
     assert.equal(clock.timers, 0)
   })
 
@@ -89,7 +89,7 @@ for (const name of Object.keys(engines) as EngineName[]) {
       Date.now(),
     )
     await ended.ended()
-    server.plane.followers[0]?.line('{"still":"here"}')
+    server.plane.followers[0]?.next('{"still":"here"}')
     await other.has('still')
     assert.equal(server.plane.followers.length, 1)
   })
@@ -109,10 +109,10 @@ for (const name of Object.keys(engines) as EngineName[]) {
     slow.socket.pause()
     const line = JSON.stringify({ msg: 'x'.repeat(8_000) })
     // Far more than the buffers of the connection hold.
-    for (let i = 0; i < 4_000; i++) server.plane.followers[0]?.line(line)
+    for (let i = 0; i < 4_000; i++) server.plane.followers[0]?.next(line)
     for (let i = 0; i < 3; i++) clock.advance(15_000)
     await waitFor('its end', () => server.plane.followers.length === 1, PROCESS_WAIT_MS)
-    server.plane.followers[0]?.line('{"still":"here"}')
+    server.plane.followers[0]?.next('{"still":"here"}')
     await good.has('still')
     slow.socket.resume()
     await waitFor('a cut', () => slow.isEnded, PROCESS_WAIT_MS)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { ManualClock } from '@svc/testkit'
 import { FlowLog } from '../src/request/flow-log.ts'
 
 const ended = {
@@ -60,4 +62,48 @@ test('stages have bounds too, and the trail of one request does not show in the 
     stages('/few').map(({ name, outcome }) => `${name} ${outcome}`),
     ['router ok', 'write aborted'],
   )
+})
+
+test('a reader gets new flows in batches, and the number of those that came too fast', async () => {
+  const log = new FlowLog()
+  const clock = new ManualClock()
+  const sent: { dropped: unknown; paths: string[] }[] = []
+  const room = Promise.withResolvers<void>()
+  let abort: () => void = assert.fail
+  const call = {
+    send: (dropped: unknown, batch?: Uint8Array | string) => {
+      sent.push({ dropped, paths: JSON.parse(String(batch)).map(({ path }: { path: string }) => path) })
+      return sent.length !== 2
+    },
+    drained: () => room.promise,
+    onAbort: (listener: () => void) => {
+      abort = listener
+    },
+  }
+  const fail = (path: string) => log.ended({ ...ended, isFailed: true, path })
+  fail('/before')
+  const following = log.follow(call, clock)
+  fail('/one')
+  fail('/two')
+  log.ended({ ...ended, startedAt: 1, path: '/fast' })
+  const round = async () => {
+    clock.advance(100)
+    await turn()
+  }
+  await round()
+  assert.deepEqual(sent, [{ dropped: 0, paths: ['/one', '/two', '/fast'] }])
+  for (let i = 0; i < 10_000; i++) fail('/flood')
+  await round()
+  assert.deepEqual([sent[1]?.paths.length, sent[1]?.dropped], [100, 9_900])
+  for (let i = 0; i < 10_000; i++) fail('/flood')
+  await round()
+  assert.equal(sent.length, 2, 'the reader takes no more')
+  room.resolve()
+  await turn()
+  await round()
+  assert.deepEqual([sent[2]?.paths.length, sent[2]?.dropped], [100, 9_900])
+  abort()
+  await following
+  fail('/after')
+  assert.equal(clock.timers, 0)
 })

@@ -8,6 +8,8 @@ import type {
   CertificateReport,
   ConfigVerdict,
   DeployOrder,
+  Flow,
+  FlowFilter,
   FlowPage,
   FlowQuery,
   HealthReport,
@@ -280,13 +282,21 @@ export interface Logs {
    */
   page(filter: LogFilter, sinceMs: number, limit: number): Promise<LogPage>
   /** Passes on lines as they are written, until the returned function is called. */
-  follow(filter: LogFilter, follower: LogFollower): () => void
+  follow(filter: LogFilter, follower: Follower<string>): () => void
 }
 
-/** A reader of log lines. */
-export interface LogFollower {
-  line(text: string): void
-  /** So many lines are missing here: they came too fast. */
+/** The recorded requests of all workers. */
+export interface Flows {
+  /** Those of the workers that answer in time, the newest first. Rejects if the master is unreachable. */
+  page(query: FlowQuery): Promise<FlowPage>
+  /** Passes on requests as they are recorded, until the returned function is called. */
+  follow(filter: FlowFilter, follower: Follower<Flow>): () => void
+}
+
+/** A reader of log lines or flows. */
+export interface Follower<Item> {
+  next(item: Item): void
+  /** So many items are missing here: they came too fast. */
   dropped(count: number): void
   /** The last call: the master is gone. */
   ended(): void
@@ -305,8 +315,7 @@ export interface ControlPlane {
   readonly sites: Sites
   readonly audit: Audit
   readonly logs: Logs
-  /** Recorded flows of the workers that answer in time, the newest first. Rejects if the master is unreachable. */
-  flows(query: FlowQuery): Promise<FlowPage>
+  readonly flows: Flows
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

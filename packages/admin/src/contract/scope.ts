@@ -1,7 +1,18 @@
 import type { Caller } from '@svc/auth'
 import type { LogFilter } from '@svc/protocol'
 import { AdminError } from '../errors/errors.ts'
-import type { ControlPlane, Logs, Pages, PurgeOrder, Purges, Releases, Renderers, SiteSummary, Sites } from './control-plane.ts'
+import type {
+  ControlPlane,
+  Flows,
+  Logs,
+  Pages,
+  PurgeOrder,
+  Purges,
+  Releases,
+  Renderers,
+  SiteSummary,
+  Sites,
+} from './control-plane.ts'
 
 /** Returns the caller of an endpoint that only users may call. @throws UNAUTHORIZED */
 export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'user' }> {
@@ -110,6 +121,13 @@ function logsFor(logs: Logs, own: Sites): Logs {
   }
 }
 
+function flowsFor(flows: Flows, own: Sites): Flows {
+  return {
+    page: (query) => flows.page({ ...query, sites: ownAmong(own, query.sites) }),
+    follow: (filter, follower) => flows.follow({ ...filter, sites: ownAmong(own, filter.sites) }, follower),
+  }
+}
+
 /** @param labels those of the tenant */
 function pagesFor(pages: Pages, own: Sites, labels: () => string[]): Pages {
   return {
@@ -142,7 +160,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
     },
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
     logs: logsFor(plane.logs, sites),
-    flows: (query) => plane.flows({ ...query, sites: ownAmong(sites, query.sites) }),
+    flows: flowsFor(plane.flows, sites),
     instance: {
       status: forbidden('see the state of the instance'),
       reload: forbidden('reload the configuration'),

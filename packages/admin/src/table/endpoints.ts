@@ -9,6 +9,7 @@ import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
 import { oneFlow } from '../endpoints/admin/flows/[request_id].ts'
+import { flowStream } from '../endpoints/admin/flows/stream.ts'
 import { flows } from '../endpoints/admin/flows.ts'
 import { adminHealth } from '../endpoints/admin/health.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
@@ -191,6 +192,7 @@ const fixed: readonly Endpoint[] = [
   changePlugin,
   audit,
   flows,
+  flowStream,
   oneFlow,
 
   panel,

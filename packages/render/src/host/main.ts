@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { asError, createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, hostMethods, hostParentMethods, PROTOCOL_VERSION } from '@svc/protocol'
-import { LogRelay } from '@svc/telemetry'
+import { createLogRelay } from '@svc/telemetry'
 import { guestDir } from '../thread/guest-files.ts'
 import { RenderHost } from './render-host.ts'
 
@@ -25,7 +25,7 @@ function program(bundle: string, source: string): URL {
   return existsSync(bundled) ? bundled : new URL(source, import.meta.url)
 }
 
-const relay = new LogRelay()
+const relay = createLogRelay()
 const host = new RenderHost({
   threadProgram: program('./render-thread.js', '../thread/main.ts').href,
   scanProgram: fileURLToPath(program('./site-scan.js', '../scan/main.ts')),
@@ -45,5 +45,5 @@ const master = new RpcPeer({
   onProblem: (error) => process.emitWarning(asError(error)),
 })
 
-relay.connect((batch) => master.call('log', batch, { timeoutMs: LOG_TIMEOUT_MS }))
+relay.connect(({ items: lines, dropped }) => master.call('log', { lines, dropped }, { timeoutMs: LOG_TIMEOUT_MS }))
 master.closed.then(() => host.close()).then(() => process.exit(ExitCode.ok), die)

@@ -36,6 +36,8 @@ export interface WorkerFleetOptions {
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
+  /** A worker has begun to serve. */
+  readonly onReady: (worker: RunningWorker) => void
   /** A process has ended, for whatever reason. */
   readonly onExit: (worker: RunningWorker, connection: object) => void
   readonly onDeath: () => void
@@ -195,7 +197,7 @@ export class WorkerFleet {
   }
 
   #makeSlot(id: number): Slot<RunningWorker> {
-    const { timings, clock, logger } = this.#options
+    const { timings, clock, logger, onReady } = this.#options
     const driver = {
       launch: () => this.#launch(id),
       bring: (worker: RunningWorker) => this.#bring(worker),
@@ -204,6 +206,7 @@ export class WorkerFleet {
           logger.error({ worker: id, worker_pid: worker.process.pid }, 'worker stopped responding; replacing it')
           worker.process.kill()
         })
+        onReady(worker)
         this.#everReady.add(id)
         if (this.#everReady.size === this.#slots.length) this.#started.resolve()
       },

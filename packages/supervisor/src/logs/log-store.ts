@@ -1,4 +1,4 @@
-import { type CallContext, FairRing } from '@svc/core'
+import { type CallContext, FairRing, LossyChunks } from '@svc/core'
 import type { LogBatch, LogFilter, LogPage } from '@svc/protocol'
 
 type Line = LogBatch['lines'][number]
@@ -39,35 +39,9 @@ function parsed(text: string): object {
 }
 
 /** A reader that gets new lines. */
-class Follower {
-  readonly #filter: LogFilter
-  readonly #call: Pick<CallContext, 'send' | 'drained'>
-  #isFull = false
-  #dropped = 0
-
-  constructor(filter: LogFilter, call: Pick<CallContext, 'send' | 'drained'>) {
-    this.#filter = filter
-    this.#call = call
-  }
-
-  offer(line: Line): void {
-    if (!matches(line, this.#filter)) return
-    if (this.#isFull) this.#dropped++
-    else if (!this.#call.send(undefined, line.text)) this.#wait()
-  }
-
-  #wait(): void {
-    this.#isFull = true
-    this.#call.drained().then(
-      () => {
-        this.#isFull = false
-        if (this.#dropped > 0) this.#call.send(this.#dropped)
-        this.#dropped = 0
-      },
-      // The reader is gone.
-      () => undefined,
-    )
-  }
+interface Follower {
+  readonly filter: LogFilter
+  readonly chunks: LossyChunks
 }
 
 function matches({ level, site, text }: Line, filter: LogFilter): boolean {
@@ -92,7 +66,7 @@ export class LogStore {
       return
     }
     this.#lines.add(line.site, line, line.text.length)
-    for (const follower of this.#followers) follower.offer(line)
+    for (const { filter, chunks } of this.#followers) if (matches(line, filter)) chunks.send(line.text)
   }
 
   /**
@@ -116,7 +90,7 @@ export class LogStore {
   /** Sends each matching line to the caller from now on. Resolves when the caller is gone. */
   follow(filter: LogFilter, call: Pick<CallContext, 'send' | 'drained' | 'onAbort'>): Promise<undefined> {
     const { promise, resolve } = Promise.withResolvers<undefined>()
-    const follower = new Follower(filter, call)
+    const follower = { filter, chunks: new LossyChunks(call) }
     this.#followers.add(follower)
     call.onAbort(() => {
       this.#followers.delete(follower)

@@ -21,6 +21,7 @@ import { AuditLog } from '../audit/audit-log.ts'
 import { ConfigChecks } from '../config-check/config-checks.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
+import { FlowFeed } from '../flows/flow-feed.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import { ReleaseRecords } from '../releases/release-records.ts'
@@ -101,7 +102,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
 }
 
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
-type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onExit' | 'onDeath'>
+type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onReady' | 'onExit' | 'onDeath'>
 
 function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
@@ -139,6 +140,16 @@ function makeMetrics(
     },
     proxy: { shares: () => caches.proxy.usages() },
   })
+}
+
+function makeAudit({ deps, access, stack }: AssembleOptions): AuditLog {
+  const { clock, logger } = deps
+  const { config } = access.get()
+  const roleOf = (name: string) => access.get().config.admin.users.find(({ username }) => username === name)?.role
+  const isLimited = (username: string) => (roleOf(username) ?? 'super_admin') !== 'super_admin'
+  const audit = new AuditLog({ stateDir: config.server.state_dir, logger, nowMs: clock.now(), isLimited })
+  stack.push('audit log', () => audit.close())
+  return audit
 }
 
 interface ChangeParts extends Pick<MasterParts, 'workers' | 'hosts' | 'caches' | 'served'> {
@@ -238,13 +249,14 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const workers = makeWorkers(options, hosts, {
     handlers: (connection) => workerHandlers(parts, connection),
     joinState: () => ({ purges: caches.purges.workerState(), revocations: store.revocations }),
+    onReady: (worker) => flowFeed.joined(worker),
     onExit: (worker, connection) => {
       metrics.processEnded(worker)
       caches.workerEnded(connection)
     },
     onDeath: () => metrics.countDeath('worker'),
   })
-  const onPurged = (order: PurgeOrder) => metrics.countPurge(order.layers)
+  const flowFeed = new FlowFeed(() => workers.ready)
   const store = await SessionStore.open({ file: join(spec().config.server.state_dir, 'sessions.json'), clock, logger })
   const sessions = new Sessions({
     store,
@@ -253,6 +265,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     clock,
     logger,
   })
+  const onPurged = ({ layers }: PurgeOrder) => metrics.countPurge(layers)
   const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, onPurged }, stack)
   const metrics = makeMetrics(options, { workers, hosts, caches })
   const watcher = new SiteWatcher({
@@ -284,11 +297,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  const common = { spec, workers, hosts, losses, clock, startedAt, logger, logs, certificates: options.certificates }
-  const roleOf = (name: string) => spec().config.admin.users.find(({ username }) => username === name)?.role ?? 'super_admin'
-  const isLimited = (username: string) => roleOf(username) !== 'super_admin'
-  const audit = new AuditLog({ stateDir: spec().config.server.state_dir, logger, nowMs: clock.now(), isLimited })
-  stack.push('audit log', () => audit.close())
+  const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, certificates: options.certificates }
+  const audit = makeAudit(options)
   const { overrides } = options
   const unpacking = new Unpacking(deps.options.programs.unpack)
   stack.push('unpacking', () => unpacking.close())

@@ -66,6 +66,7 @@ export function workerHandlers(
     renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),
     upstreams: () => upstreamsOf(parts),
     flows: (query) => flowsOf(parts, query),
+    followFlows: (filter, context) => parts.flowFeed.follow(filter, context),
     log: (batch) => void parts.logs.addBatch(batch),
     logs: (query) => parts.logs.page(query),
     followLogs: ({ filter }, context) => parts.logs.follow(filter, context),

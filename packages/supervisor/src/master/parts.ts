@@ -7,6 +7,7 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import type { ConfigChecks } from '../config-check/config-checks.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
+import type { FlowFeed } from '../flows/flow-feed.ts'
 import type { LogStore } from '../logs/log-store.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
@@ -71,6 +72,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly releases: Releases
+  readonly flowFeed: FlowFeed
 }
 
 /** The generation in service, which a reload replaces. */

@@ -1,7 +1,20 @@
-import type { ControlPlane, Fleet, Instance, Logs, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
+import type {
+  ControlPlane,
+  Fleet,
+  Flows,
+  Follower,
+  Instance,
+  Logs,
+  Pages,
+  Purges,
+  Renderers,
+  Sessions,
+  Sites,
+  VhostSummary,
+} from '@svc/admin'
 import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
-import type { RpcPeer } from '@svc/core'
+import type { CallOptions, RpcCall, RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
 import { type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
 import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
@@ -102,18 +115,37 @@ function sessionsOf({ master, generation }: ControlPlaneParts): Sessions {
 function logsOf({ master }: ControlPlaneParts): Logs {
   return {
     page: (filter, since, limit) => master.call('logs', { filter, since, limit }, ANSWER),
-    follow(filter, follower) {
-      const onChunk = (body: unknown, bytes: Uint8Array | undefined) => {
-        if (bytes === undefined) follower.dropped(Number(body))
-        else follower.line(Buffer.from(bytes).toString())
-        return true
-      }
-      const call = master.open('followLogs', { filter }, { timeoutMs: Number.POSITIVE_INFINITY, onChunk })
-      const ended = () => follower.ended()
-      call.reply.then(ended, ended)
-      return () => call.abort()
-    },
+    follow: (filter, follower) => following(follower, String, (options) => master.open('followLogs', { filter }, options)),
   }
+}
+
+function flowsOf({ master }: ControlPlaneParts): Flows {
+  return {
+    page: (query) => master.call('flows', query, ANSWER),
+    follow: (filter, follower) =>
+      following(
+        follower,
+        (text) => JSON.parse(text),
+        (options) => master.open('followFlows', filter, options),
+      ),
+  }
+}
+
+/** Passes on the chunks of a call until the function that it returns is called. */
+function following<Item>(
+  follower: Follower<Item>,
+  itemOf: (text: string) => Item,
+  open: (options: CallOptions) => Pick<RpcCall<unknown>, 'reply' | 'abort'>,
+): () => void {
+  const onChunk = (body: unknown, bytes: Uint8Array | undefined) => {
+    if (bytes === undefined) follower.dropped(Number(body))
+    else follower.next(itemOf(Buffer.from(bytes).toString()))
+    return true
+  }
+  const call = open({ timeoutMs: Number.POSITIVE_INFINITY, onChunk })
+  const ended = () => follower.ended()
+  call.reply.then(ended, ended)
+  return () => call.abort()
 }
 
 function fleetOf({ master }: ControlPlaneParts): Fleet {
@@ -165,7 +197,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
     },
     logs: logsOf(parts),
-    flows: (query) => master.call('flows', query, ANSWER),
+    flows: flowsOf(parts),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     releases: {

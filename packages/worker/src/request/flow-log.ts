@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { FairRing } from '@svc/core'
-import type { Flow, FlowQuery } from '@svc/protocol'
+import { BatchRelay, type CallContext, type Clock, FairRing } from '@svc/core'
+import { type Flow, type FlowQuery, isSelected } from '@svc/protocol'
 
 /** Further stages count to the last one. */
 const MAX_STAGES = 16
@@ -11,6 +11,8 @@ const MAX_FREE = 256
 const SAMPLE_OF = 100
 const MAX_PATH_CHARS = 512
 const MAX_NAME_CHARS = 128
+/** Flows that are sent at a time to a reader. */
+const MAX_BATCH = 100
 
 /** The stages that a request is in. Each costs one reading of the clock, and no memory: trails are used again. */
 export interface StageTrail {
@@ -45,6 +47,7 @@ const millis = (value: number) => Math.round(value * 1000) / 1000
 export class FlowLog {
   readonly #flows = new FairRing<Flow>({ maxItems: MAX_FLOWS, maxWeight: MAX_FLOWS })
   readonly #free: StageTrail[] = []
+  readonly #relays = new Set<BatchRelay<Flow>>()
   #others = 0
   #sampledAt = Number.NEGATIVE_INFINITY
 
@@ -63,7 +66,7 @@ export class FlowLog {
   /** Records the request if it is one to record. Its trail must not be used any more. */
   ended(request: EndedRequest): void {
     const reason = this.#reasonOf(request)
-    if (reason !== undefined) this.#flows.add(request.site, flowOf(request, reason), 1)
+    if (reason !== undefined) this.#record(flowOf(request, reason))
     const { trail } = request
     if (trail === undefined || this.#free.length >= MAX_FREE) return
     trail.count = 0
@@ -71,11 +74,32 @@ export class FlowLog {
   }
 
   /** The newest first. */
-  list({ sites, request_id: id, reason, limit }: FlowQuery): Flow[] {
+  list(query: FlowQuery): Flow[] {
+    const { sites, request_id: id, limit } = query
     const found: Flow[] = []
     for (const flow of this.#flows.of(sites))
-      if ((id === undefined || flow.request_id === id) && (reason === undefined || flow.reason === reason)) found.push(flow)
+      if ((id === undefined || flow.request_id === id) && isSelected(flow, query)) found.push(flow)
     return found.sort(newerFirst).slice(0, limit)
+  }
+
+  /** Sends flows to the caller as they are recorded. Resolves when the caller is gone. */
+  follow(call: Pick<CallContext, 'send' | 'drained' | 'onAbort'>, clock?: Clock): Promise<undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const relay = new BatchRelay<Flow>({ maxItems: MAX_BATCH, maxWeight: MAX_BATCH, weightOf: () => 1, clock })
+    relay.connect(async ({ items, dropped }) => {
+      if (!call.send(dropped, JSON.stringify(items))) await call.drained()
+    })
+    this.#relays.add(relay)
+    call.onAbort(() => {
+      this.#relays.delete(relay)
+      resolve(undefined)
+    })
+    return promise
+  }
+
+  #record(flow: Flow): void {
+    this.#flows.add(flow.site, flow, 1)
+    for (const relay of this.#relays) relay.take(flow)
   }
 
   #reasonOf({ isFailed, mayBeSlow, durationMs, slowMs, startedAt }: EndedRequest): Flow['reason'] | undefined {

@@ -1,9 +1,29 @@
+import type { FlowFilter } from '@svc/protocol'
 import * as z from 'zod/mini'
+import type { Sites } from '../../contract/control-plane.ts'
 import { endpoint, ok } from '../../contract/endpoint.ts'
 import { digits, success, text } from '../../contract/schemas.ts'
 import { requireSite } from '../../contract/scope.ts'
 
 const reasons = ['slow', 'failed', 'sample'] as const
+type Reason = (typeof reasons)[number]
+
+/** Parameters that select flows. */
+export const selectionFields = () => ({
+  site: z.optional(text('Id of a site: only its requests.')),
+  reason: z.optional(z.enum(reasons).check(z.describe('Why they were recorded.'))),
+})
+
+/** @throws UNKNOWN_SITE */
+export function flowFilter(
+  { site, reason }: { readonly site?: string | undefined; readonly reason?: Reason | undefined },
+  sites: Pick<Sites, 'list'>,
+): FlowFilter {
+  return {
+    ...(site === undefined ? {} : { sites: [requireSite(sites, site).id] }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+}
 
 /** The fields of a flow. */
 export const flowFields = () => ({
@@ -26,14 +46,12 @@ export const flows = endpoint({
   summary: 'Lists recorded requests with their stages, newest first.',
   query: () =>
     z.strictObject({
-      site: z.optional(text('Id of a site: only its requests.')),
-      reason: z.optional(z.enum(reasons).check(z.describe('Why they were recorded.'))),
+      ...selectionFields(),
       limit: z.optional(digits('Requests to list; 100 if it is left out.', 1, 1000)),
     }),
   response: () => success({ flows: z.array(z.object(flowFields())), is_partial: z.boolean() }),
-  async handle(plane, { query: { site, reason, limit = 100 } }) {
-    const sites = site === undefined ? {} : { sites: [requireSite(plane.sites, site).id] }
-    const page = await plane.flows({ ...sites, ...(reason === undefined ? {} : { reason }), limit })
+  async handle(plane, { query }) {
+    const page = await plane.flows.page({ ...flowFilter(query, plane.sites), limit: query.limit ?? 100 })
     return ok({ flows: page.flows, is_partial: page.answered < page.total })
   },
 })

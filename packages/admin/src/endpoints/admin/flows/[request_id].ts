@@ -10,7 +10,7 @@ export const oneFlow = endpoint({
   summary: 'Shows a recorded request with its stages.',
   response: () => success(flowFields()),
   async handle(plane, { params: { request_id: id = '' } }) {
-    const [flow] = (await plane.flows({ request_id: id, limit: 1 })).flows
+    const [flow] = (await plane.flows.page({ request_id: id, limit: 1 })).flows
     if (flow !== undefined) return ok(flow)
     return { problem: { status: 404, code: 'unknown_flow', detail: 'no request of this id is recorded, or not any more' } }
   },

@@ -14,7 +14,7 @@ export const logStream = endpoint({
     return {
       events: (sink) =>
         plane.logs.follow(filter, {
-          line: (text) => sink.send(logLine(text)),
+          next: (text) => sink.send(logLine(text)),
           dropped: (count) => sink.dropped(count),
           ended: () => sink.end(),
         }),
