@@ -60,8 +60,38 @@ test('stages have bounds too, and the trail of one request does not show in the 
   assert.equal(stages('/many').length, 17)
   assert.deepEqual(
     stages('/few').map(({ name, outcome }) => `${name} ${outcome}`),
-    ['router ok', 'write aborted'],
+    ['l0 ok', 'write aborted'],
   )
+})
+
+test('the wait for a place in a render host is a stage of its own', () => {
+  const log = new FlowLog()
+  const stages = (path: string, ...steps: (string | boolean)[]) => {
+    let trail = log.enter(undefined, 'router', 'miss')
+    for (const step of steps) {
+      trail = typeof step === 'string' ? log.enter(trail, step, 'ok') : (log.queued(trail, step) ?? assert.fail('a trail'))
+    }
+    log.ended({ ...ended, trail, isFailed: true, path })
+    return log
+      .list(all)
+      .find((flow) => flow.path === path)
+      ?.stages.map(({ name }) => name)
+  }
+  assert.deepEqual(stages('/1', 'middleware', true, false, 'router', 'render', true, false, true, false, 'write'), [
+    'l0',
+    'router',
+    'queue',
+    'middleware',
+    'router',
+    'queue',
+    'queue',
+    'render',
+    'write',
+  ])
+  assert.deepEqual(stages('/2', 'render', true), ['l0', 'router', 'queue'], 'it never got a place')
+  assert.deepEqual(stages('/3', 'render', true, 'write', false), ['l0', 'router', 'queue', 'write'], 'answered meanwhile')
+  assert.deepEqual(stages('/4', 'write', true, false), ['l0', 'router', 'write'])
+  assert.equal(log.queued(undefined, true), undefined)
 })
 
 test('a reader gets new flows in batches, and the number of those that came too fast', async () => {

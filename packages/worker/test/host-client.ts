@@ -41,7 +41,7 @@ export function startClient(t: TestContext, limits = { timeout_ms: 60_000, queue
 }
 
 /** Starts a render whose outcome can be awaited. */
-export function begin(renderer: HostRenderer, request: RenderRequest, body?: RequestBody) {
+export function begin(renderer: HostRenderer, request: RenderRequest, body?: RequestBody, queued: boolean[] = []) {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let source: RenderSource | undefined
   let text = ''
@@ -49,6 +49,7 @@ export function begin(renderer: HostRenderer, request: RenderRequest, body?: Req
     attach: (own) => {
       source = own
     },
+    queued: (isWaiting) => void queued.push(isWaiting),
     informational: () => assert.fail('a render sends no interim response'),
     whole: (_head, bytes) => resolve(`complete ${Buffer.from(bytes).toString()}`),
     head: ({ status }) => {

@@ -372,3 +372,26 @@ test('a flood of random queries leaves a hot page in L0 and memory within its bo
   assert.equal(statusOf(await server.get('/hot')), HIT)
   assert.ok(((await server.metric('svc_l0_evictions_total'))[''] ?? 0) > 200)
 })
+
+test('a flow begins with L0: it had no response, or was not asked; a response from L0 is no flow', async (t) => {
+  const server = await PipelineServer.start(t)
+  offering(server, ({ request: { path } }) => ({ status: path === '/kept' ? 200 : 500 }))
+  const outcomes = (path: string) =>
+    server.flows
+      .list({ limit: 100 })
+      .filter((flow) => flow.path === path)
+      .map(({ stages: [first] }) => `${first?.name} ${first?.outcome}`)
+  await server.get('/plain')
+  await server.get('/range', { headers: { range: 'bytes=0-1' } })
+  await server.get('/guarded', { headers: { authorization: 'Basic eDp5' } })
+  await server.get('/after')
+  await server.get('/posted', { method: 'POST' })
+  assert.deepEqual(
+    ['/plain', '/range', '/guarded', '/after', '/posted'].map((path) => outcomes(path).join()),
+    ['l0 miss', 'l0 miss', 'l0 skip', 'l0 miss', 'l0 skip'],
+  )
+  await third(server, '/kept')
+  const before = server.flows.list({ limit: 100 }).length
+  for (let i = 0; i < 300; i++) assert.equal(statusOf(await server.get('/kept')), HIT)
+  assert.equal(server.flows.list({ limit: 100 }).length, before)
+})

@@ -7,7 +7,7 @@ import { waitFor } from '@svc/testkit'
 import { MemoryBody } from '../../engine/test/inject/memory-body.ts'
 import { streamed } from './canned-renderer.ts'
 import { answered, begin, byId, get, post, startClient } from './host-client.ts'
-import { TestHost } from './test-host.ts'
+import { report, TestHost } from './test-host.ts'
 
 /** A host that dies when it gets a render. */
 function dieOnRender(host: TestHost): void {
@@ -31,6 +31,28 @@ test('a render waits for the connection, and answers come whole or streamed', as
     return streamed
   }
   assert.equal(await begin(renderer, get).outcome, 'head 201 one two end')
+})
+
+test('a sink is told when its render waits for a host, and for a place in one', async (t) => {
+  const { hosts, renderer, dir } = startClient(t)
+  const queued: boolean[] = []
+  const { outcome } = begin(renderer, get, undefined, queued)
+  assert.deepEqual(queued, [true], 'no host yet')
+  const host = await TestHost.start(t, dir, 'a')
+  host.begins = false
+  const called = Promise.withResolvers<CallContext>()
+  const answer = Promise.withResolvers<ReplyWithBytes<RenderReply>>()
+  host.render = (_request, call) => {
+    called.resolve(call)
+    return answer.promise
+  }
+  hosts.update([host.endpoint])
+  const call = await called.promise
+  assert.deepEqual(queued, [true, false])
+  for (const progress of ['queued', 'queued', 'begun', 'wants-body'] as const) report(call, progress)
+  answer.resolve(answered('done'))
+  assert.equal(await outcome, 'complete done')
+  assert.deepEqual(queued, [true, false, true, false])
 })
 
 test('GET and HEAD are tried once more on another host when theirs dies, and the loss is reported with the site', async (t) => {

@@ -52,7 +52,7 @@ responseSourceContract('a render host', {
     hosts.update([host.endpoint])
     await waitFor('the host', () => hosts.connectedPeer('shop') !== undefined)
     // Not tried again when its host breaks off.
-    renderer.render(post, undefined, sink)
+    renderer.render(post, undefined, Object.assign(sink, { queued: () => undefined }))
     return await called.promise
   },
 })
@@ -65,7 +65,7 @@ responseSourceContract('the canned renderer', {
     renderer.answer = (started) => {
       render = started
     }
-    renderer.render(get, undefined, sink)
+    renderer.render(get, undefined, Object.assign(sink, { queued: () => undefined }))
     const canned = render?.sink ?? assert.fail('a render has begun')
     const steps = new Steps()
     return {

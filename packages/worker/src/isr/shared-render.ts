@@ -87,6 +87,10 @@ export class SharedRender implements RenderSink, ResponseSource {
     } else this.#cancelOrphan ??= this.#options.clock.after(this.#options.patienceMs, () => this.#abandon())
   }
 
+  queued(isWaiting: boolean): void {
+    this.#leader?.sink.queued(isWaiting)
+  }
+
   informational(): void {
     // Renders send none.
   }

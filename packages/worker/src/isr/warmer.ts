@@ -127,6 +127,10 @@ class WholeSink implements RenderSink {
     // It is never aborted.
   }
 
+  queued(): void {
+    // No client waits.
+  }
+
   informational(): void {
     // Renders send none.
   }

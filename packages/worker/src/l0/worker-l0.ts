@@ -84,6 +84,9 @@ export class WorkerL0 implements ReadyResponses {
   /** Of the hit that was measured last: looking at the clock again costs as much as finding the entry. */
   #durationMs = 0
   #untilMeasured = 0
+  // Of the last request that was not answered from here.
+  #outcome: 'miss' | 'skip' = 'skip'
+  #isSkipped = false
   // Requests come in runs: the result of the last one mostly fits the next one.
   #lastAccept: string | undefined
   #lastCoding: ContentCoding = 'identity'
@@ -141,6 +144,8 @@ export class WorkerL0 implements ReadyResponses {
     const entry = ask.isSpecial ? this.#findSpecial(cache, ask, startedAt) : this.#findPlain(cache, ask, startedAt)
     if (entry === undefined) {
       this.#metrics.misses.value++
+      this.#outcome = this.#isSkipped ? 'skip' : 'miss'
+      this.#isSkipped = false
       return undefined
     }
     this.#metrics.hits.value++
@@ -148,6 +153,13 @@ export class WorkerL0 implements ReadyResponses {
     this.#series = ask.method === 'GET' ? entry.facts.get : entry.facts.head
     if (this.#options.log().isWritten && entry.facts.isAccessLogged) this.#hit = this.#hitOf(ask, entry)
     return this.#answer
+  }
+
+  /** Why L0 has not answered the request that begins in this turn. */
+  takeOutcome(): 'miss' | 'skip' {
+    const outcome = this.#outcome
+    this.#outcome = 'skip'
+    return outcome
   }
 
   sent(): void {
@@ -200,7 +212,10 @@ export class WorkerL0 implements ReadyResponses {
   /** Fields that make a request special may still leave it to be answered from here. */
   #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyRequest, now: number): Entry | undefined {
     const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addresses?.get(ask.listener))
-    if (special === undefined) return undefined
+    if (special === undefined) {
+      this.#isSkipped = true
+      return undefined
+    }
     const { origin, range } = special
     // Ranges are cut from uncompressed bodies.
     const coding = range === undefined ? this.#codingOf(ask.acceptEncoding) : 'identity'

@@ -81,6 +81,7 @@ class RenderRun implements RenderSource, HostCall {
   #hasHead = false
   #isAborted = false
   #hasReply = false
+  #isQueued = false
 
   constructor(hosts: HostSet, { request, body, sink, onVerdict }: RenderOptions) {
     this.#request = request
@@ -101,6 +102,7 @@ class RenderRun implements RenderSource, HostCall {
   start(): void {
     this.#sink.attach(this)
     if (!this.#isAborted) this.#attempts.start()
+    if (this.isWaiting) this.#setQueued(true)
   }
 
   resume(): void {
@@ -125,6 +127,7 @@ class RenderRun implements RenderSource, HostCall {
       onReply: (reply, bytes) => this.#replied(reply as RenderReply, bytes),
     })
     this.#call = call
+    this.#setQueued(false)
     call.reply.catch((error) => this.#failed(peer, asError(error)))
   }
 
@@ -146,10 +149,17 @@ class RenderRun implements RenderSource, HostCall {
   #progressed(body: unknown): void {
     const progress = renderProgress(body, 'progress of a render')
     this.#attempts.noted(progress)
+    this.#setQueued(progress.progress === 'queued')
     if (progress.progress !== 'wants-body' || this.#isBodyRead) return
     if (this.#body === undefined || this.#call === undefined) return
     this.#isBodyRead = true
     this.#sendBody(this.#body, this.#call)
+  }
+
+  #setQueued(isQueued: boolean): void {
+    if (isQueued === this.#isQueued || this.#isAborted) return
+    this.#isQueued = isQueued
+    this.#sink.queued(isQueued)
   }
 
   #replied(reply: RenderReply, bytes: Uint8Array | undefined): void {
@@ -171,6 +181,7 @@ class RenderRun implements RenderSource, HostCall {
     const { method } = this.#request
     const ifLost = isUntouched && (method === 'GET' || method === 'HEAD')
     this.#attempts.retry(peer, this.#asTold(error), { ifRefused: isUntouched, ifLost })
+    if (this.isWaiting) this.#setQueued(true)
   }
 
   /** A stale manifest is answered by matching again, which cannot be done for a body that has been consumed. */

@@ -14,7 +14,10 @@ export interface RenderSource extends ResponseSource {
  * code; `RENDER_*` codes and their HTTP status come from the render host. With RENDER_STALE_MANIFEST nothing of the request body has
  * been read.
  */
-export type RenderSink = ResponseSink<CacheFacts | undefined, RenderSource>
+export interface RenderSink extends ResponseSink<CacheFacts | undefined, RenderSource> {
+  /** The render begins to wait for a host, or for a place in one (true), or is taken up (false). Only before the head. */
+  queued(isWaiting: boolean): void
+}
 
 /** Receives the decision of middleware that does not respond itself. Nothing follows. */
 export type OnVerdict = (verdict: MiddlewareVerdict, facts: CacheFacts | undefined) => void

@@ -41,6 +41,10 @@ export class ClientSink implements RenderSink {
     this.#context.onClosed(() => source.abort())
   }
 
+  queued(isWaiting: boolean): void {
+    this.#context.queued(isWaiting)
+  }
+
   informational(head: ResponseHead): void {
     this.#context.exchange.informational?.(head)
   }

@@ -13,6 +13,8 @@ const MAX_PATH_CHARS = 512
 const MAX_NAME_CHARS = 128
 /** Flows that are sent at a time to a reader. */
 const MAX_BATCH = 100
+/** Stages that a request needs a place in a render host for. */
+const PLACED_STAGES: readonly string[] = ['render', 'middleware']
 
 /** The stages that a request is in. Each costs one reading of the clock, and no memory: trails are used again. */
 export interface StageTrail {
@@ -21,6 +23,8 @@ export interface StageTrail {
   /** Milliseconds of the monotonic clock. */
   readonly starts: number[]
   count: number
+  /** The stage that waits for a place; "": none does. */
+  waiting: string
 }
 
 /** A request that has ended, as far as its flow shows it. */
@@ -53,14 +57,27 @@ export class FlowLog {
 
   /** Notes that a request enters a stage, and how the stage before it went. Returns its trail. */
   enter(trail: StageTrail | undefined, name: string, outcome: string): StageTrail {
-    const own = trail ?? this.#free.pop() ?? { names: [], outcomes: [], starts: [], count: 0 }
+    const own = trail ?? this.#free.pop() ?? { names: [], outcomes: [], starts: [], count: 0, waiting: '' }
     const { count } = own
+    own.waiting = ''
     own.outcomes[count] = outcome
     if (count === MAX_STAGES) return own
     own.names[count] = name
     own.starts[count] = performance.now()
     own.count++
     return own
+  }
+
+  /** Notes that the stage that a request is in begins with a wait for a place (true), or has got one (false). Returns its trail. */
+  queued(trail: StageTrail | undefined, isWaiting: boolean): StageTrail | undefined {
+    if (trail === undefined) return undefined
+    if (!isWaiting) return trail.waiting === '' ? trail : this.enter(trail, trail.waiting, 'ok')
+    const last = trail.count - 1
+    const name = trail.names[last] ?? ''
+    if (!PLACED_STAGES.includes(name)) return trail
+    trail.waiting = name
+    trail.names[last] = 'queue'
+    return trail
   }
 
   /** Records the request if it is one to record. Its trail must not be used any more. */
@@ -130,12 +147,12 @@ function flowOf(request: EndedRequest, reason: Flow['reason']): Flow {
   }
 }
 
-/** A request is in the router until it enters another stage, and in each until it enters the next. */
+/** A request is with L0 until it enters another stage, and in each until it enters the next. */
 function stagesOf(trail: StageTrail | undefined, startedAt: number, durationMs: number, outcome: string): Flow['stages'] {
   const count = trail?.count ?? 0
   const startOf = (index: number) => Math.max(0, index < count ? (trail?.starts[index] ?? 0) - startedAt : durationMs)
   const first = {
-    name: 'router',
+    name: 'l0',
     start_ms: 0,
     duration_ms: millis(startOf(0)),
     outcome: count === 0 ? outcome : (trail?.outcomes[0] ?? ''),

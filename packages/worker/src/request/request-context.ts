@@ -21,11 +21,18 @@ export interface RequestOutcome {
   readonly bytes: number
 }
 
+/** L0 as requests that it has not answered see it. */
+interface L0Passage {
+  /** How responses enter it; undefined: it is not in use. */
+  readonly admission: L0Admission | undefined
+  /** Why it has not answered the request that begins in this turn: it has no response, or was not asked for one. */
+  takeOutcome(): 'miss' | 'skip'
+}
+
 /** State shared by all contexts. */
 export interface ContextTools {
   makeRequestId(): string
-  /** `admission`: how responses enter L0; undefined: it is not in use. */
-  readonly l0: { readonly admission: L0Admission | undefined }
+  readonly l0: Pick<L0Passage, 'admission' | 'takeOutcome'>
   /** Ends streams of events when the server drains. */
   readonly eventStreams: EventStreams
   readonly flows: FlowLog
@@ -88,6 +95,7 @@ export class RequestContext {
     this.client = client
     this.startedAt = systemClock.turn()
     this.#tools = tools
+    this.enter('router', tools.l0.takeOutcome())
   }
 
   /** Made when something first needs it; taken from the request when a trusted proxy sent one. */
@@ -100,6 +108,11 @@ export class RequestContext {
   /** Notes for its flow that the request enters a stage. `outcome`: how the stage before it went. */
   enter(stage: 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write', outcome = 'ok'): void {
     if (this.#ending === 'none') this.#trail = this.#tools.flows.enter(this.#trail, stage, outcome)
+  }
+
+  /** Notes for its flow that its render, or its middleware, waits for a place (true), or has one (false). */
+  queued(isWaiting: boolean): void {
+    if (this.#ending === 'none') this.#trail = this.#tools.flows.queued(this.#trail, isWaiting)
   }
 
   /** Records the flow of the request, which has ended, if it is one to record. `isRefused`: the engine aborted it. */
