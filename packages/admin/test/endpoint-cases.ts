@@ -214,6 +214,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
 
   'GET /__svc/obs/logs': { answer: { ok: true, lines: [{ msg: 'hello' }, {}], dropped: 3 }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
+  'GET /__svc/obs/alerts': { answer: { ok: true } },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache/entry': { query: { layer: 'isr', key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },
 }

@@ -1,5 +1,5 @@
 import { AppError } from '@svc/core'
-import type { AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
+import type { AlertReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
@@ -43,6 +43,13 @@ export const flow: Flow = {
   reason: 'failed',
   stages: [{ name: 'router', start_ms: 0, duration_ms: 3, outcome: 'ok' }],
 }
+
+const alert = { source: 'built_in', since: '2026-01-01T00:00:00.000Z', subject: '', hint: 'do this' } as const
+const alerts: AlertReport['alerts'] = [
+  { ...alert, name: 'site_unit_away', state: 'firing', value: 1, unit: '', site: 'shop' },
+  { ...alert, name: 'site_unit_away', state: 'pending', value: 1, unit: '', site: 'blog' },
+  { ...alert, name: 'disk_space', state: 'ok', value: 50.5, unit: '% free', site: null, subject: '/var/cache/blog' },
+]
 
 export const outcome: PurgeOutcome = {
   number: 1,
@@ -126,6 +133,8 @@ export class FakePlane implements ControlPlane {
       return () => undefined
     },
   }
+
+  alerts: ControlPlane['alerts'] = async () => ({ evaluated_at: '2026-01-01T00:00:00.000Z', alerts })
 
   readonly logs: { -readonly [Key in keyof ControlPlane['logs']]: ControlPlane['logs'][Key] } = {
     page: async (filter, sinceMs, limit) => {

@@ -288,12 +288,14 @@ const cases: readonly Case[] = [
       '[[obs.slos]]\nname = "m"\nkind = "latency"\nobjective = 0.9',
       '[[obs.alerts]]\nname = "n"\nmetric = "m"\nabove = 1\nbelow = 2',
       '[[waf.rules]]\nid = "r"\naction = "block"\nwhen = {}\n',
+      `[[obs.alerts]]\nname = "many"\nmetric = "m"\nabove = 1\nlabels = { ${Array.from({ length: 9 }, (_, i) => `l${i} = "x"`).join(', ')} }`,
     ].join('\n'),
     problems: [
       'svc.config.toml:4:1: obs.slos[0].objective: must be less than 1',
       'svc.config.toml:5:1: obs.slos[1].threshold_ms: is required for kind "latency"',
       'svc.config.toml:9:1: obs.alerts[0]: needs either "above" or "below"',
       'svc.config.toml:17:1: waf.rules[0].when: expected at least one condition',
+      'svc.config.toml:23:1: obs.alerts[1].labels: expected at most 8 labels',
     ],
   },
 ]

@@ -1,3 +1,4 @@
+export * from './alert-messages.ts'
 export * from './audit-messages.ts'
 export * from './cache-messages.ts'
 export * from './control-methods.ts'

@@ -1,4 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
+import { alertReport } from './alert-messages.ts'
 import { auditPage, auditRecord } from './audit-messages.ts'
 import {
   appReset,
@@ -180,6 +181,8 @@ export const masterMethods = {
   flows: method(flowQuery, flowPage),
   /** Sends each flow of any worker as a chunk from now on, as `followLogs` sends lines. */
   followFlows: method(flowFilter, guard.nothing),
+  /** The alerts, as of their last evaluation. */
+  alerts: method(guard.nothing, alertReport),
   /** Lines of the worker's log. */
   log: method(logBatch, guard.nothing),
   /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */

@@ -1,6 +1,7 @@
 import type { User } from '@svc/auth'
 import type { Guarded } from '@svc/core'
 import type {
+  AlertReport,
   AppReset,
   AuditPage,
   AuditRecord,
@@ -316,6 +317,8 @@ export interface ControlPlane {
   readonly audit: Audit
   readonly logs: Logs
   readonly flows: Flows
+  /** Rejects if the master is unreachable. */
+  alerts(): Promise<AlertReport>
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

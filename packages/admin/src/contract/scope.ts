@@ -113,6 +113,12 @@ function ownAmong(own: Sites, wanted: readonly string[] | undefined): string[] {
   return ids.filter((id) => wanted?.includes(id) ?? true)
 }
 
+/** What is about one of the tenant's sites. */
+function ofOwnSites<Item extends { readonly site: string | null }>(own: Sites, items: readonly Item[]): Item[] {
+  const ids = new Set(own.list().map(({ id }) => id))
+  return items.filter(({ site }) => site !== null && ids.has(site))
+}
+
 function logsFor(logs: Logs, own: Sites): Logs {
   const ofOwn = (filter: LogFilter): LogFilter => ({ ...filter, sites: ownAmong(own, filter.sites) })
   return {
@@ -161,6 +167,10 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
     logs: logsFor(plane.logs, sites),
     flows: flowsFor(plane.flows, sites),
+    alerts: async () => {
+      const report = await plane.alerts()
+      return { ...report, alerts: ofOwnSites(sites, report.alerts) }
+    },
     instance: {
       status: forbidden('see the state of the instance'),
       reload: forbidden('reload the configuration'),

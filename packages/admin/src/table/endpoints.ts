@@ -71,6 +71,7 @@ import { router } from '../endpoints/debug/router.ts'
 import { healthReport } from '../endpoints/health/health-report.ts'
 import { liveness } from '../endpoints/health/liveness.ts'
 import { metrics } from '../endpoints/metrics/metrics.ts'
+import { alerts } from '../endpoints/obs/alerts.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
 import { logStream } from '../endpoints/obs/logs/stream.ts'
 import { logs } from '../endpoints/obs/logs.ts'
@@ -143,6 +144,7 @@ const fixed: readonly Endpoint[] = [
   obsCacheEntry,
   logs,
   logStream,
+  alerts,
 
   login,
   logout,

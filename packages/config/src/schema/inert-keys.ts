@@ -16,7 +16,6 @@ export const inertKeys: readonly string[] = [
   'plugins',
   'waf',
   'obs.slos',
-  'obs.alerts',
   'tasks',
 ]
 

@@ -52,18 +52,26 @@ const slo = z
   .describe('A service level objective.')
   .meta({ examples: [{ name: 'fast', site: 'shop', kind: 'latency', objective: 0.99, threshold_ms: 300 }] })
 
+/** Each alert is evaluated four times a minute over the series of its metric. */
+const MAX_ALERTS = 100
+const MAX_LABELS = 8
+
 const alert = z
   .strictObject({
-    name: text().describe('Unique name of the alert.'),
+    name: text().max(100).describe('Unique name of the alert.'),
     metric: z
       .string()
       .regex(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/, 'expected a metric name')
       .describe('Metric to watch.'),
-    labels: z.record(text(), z.string()).default({}).describe('Labels that the series must have.'),
-    above: z.number().optional().describe('Fires if the value is greater.'),
+    labels: z
+      .record(text(), z.string())
+      .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `expected at most ${MAX_LABELS} labels`)
+      .default({})
+      .describe('Labels that the series must have. The value is the sum of all that have them.'),
+    above: z.number().optional().describe('Fires if the value is greater; of a counter, its increase within 5 minutes.'),
     below: z.number().optional().describe('Fires if the value is less.'),
     for_secs: integer(0).default(60).describe('Seconds that the condition must hold before the alert fires.'),
-    hint: z.string().default('').describe('Advice for the person who gets the alert.'),
+    hint: z.string().max(500).default('').describe('Advice for the person who gets the alert.'),
   })
   .describe('An alert on a metric.')
   .meta({ examples: [{ name: 'memory', metric: 'process_resident_memory_bytes', above: 4e9, hint: 'look for a leak' }] })
@@ -72,5 +80,5 @@ const alert = z
 export const obs = section('Flows, service level objectives and alerts.', {
   slow_ms: integer(1).default(1000).describe('Milliseconds from which a request is recorded as a slow flow.'),
   slos: z.array(slo).default([]).describe('Service level objectives.'),
-  alerts: z.array(alert).default([]).describe('Alerts in addition to the built-in ones.'),
+  alerts: z.array(alert).max(MAX_ALERTS).default([]).describe('Alerts in addition to the built-in ones.'),
 })

@@ -99,6 +99,11 @@ export class HostFleet {
     return this.#slots.flatMap((slot) => slot.ready ?? [])
   }
 
+  /** Hosts that die again and again. */
+  get looping(): number {
+    return this.#slots.filter((slot) => slot.isLooping).length
+  }
+
   /** Hosts that take part in purges. */
   get purgeMembers(): PurgeMember[] {
     return this.#hosts.purgeMembers

@@ -85,8 +85,9 @@ export class WorkerFleet {
     return this.#slots.flatMap(({ current }) => (current?.process.hasExited === false ? current : []))
   }
 
-  get isCrashLooping(): boolean {
-    return this.#slots.some((slot) => slot.isLooping)
+  /** Workers that die again and again. */
+  get looping(): number {
+    return this.#slots.filter((slot) => slot.isLooping).length
   }
 
   /** The processes in the order of `status`. */

@@ -31,6 +31,7 @@ import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import { SessionStore } from '../sessions/session-store.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
+import { makeAlerts } from './alert-sources.ts'
 import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
 import { IsolateLosses } from './instance-health.ts'
@@ -314,6 +315,6 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   await releases.tidy()
   const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, releases, configChecks }
-  const parts: MasterParts = { ...common, caches, ...own }
+  const parts: MasterParts = { ...common, caches, ...own, alerts: makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

@@ -65,6 +65,7 @@ export function workerHandlers(
     certificates: () => ({ certificates: parts.certificates.report() }),
     renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),
     upstreams: () => upstreamsOf(parts),
+    alerts: () => parts.alerts.report(),
     flows: (query) => flowsOf(parts, query),
     followFlows: (filter, context) => parts.flowFeed.follow(filter, context),
     log: (batch) => void parts.logs.addBatch(batch),

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import type { Config } from '@svc/config'
 import type { HealthReport } from '@svc/protocol'
 import { type DiskSpace, evaluateHealth } from '@svc/telemetry'
 import type { MasterParts } from './parts.ts'
@@ -40,6 +41,11 @@ async function freeSpace(path: string): Promise<DiskSpace[]> {
   }
 }
 
+/** Free space of the directories that the service writes to. */
+export async function diskSpaces({ cache, server }: Config): Promise<DiskSpace[]> {
+  return (await Promise.all([freeSpace(cache.dir), freeSpace(server.state_dir)])).flat()
+}
+
 /** Sites with queued renders and no thread in any host. */
 function starvedSites(hosts: RenderHosts): string[] {
   const threads = new Map<string, number>()
@@ -61,10 +67,8 @@ export async function healthOf({
   certificates,
   ...parts
 }: MasterParts): Promise<HealthReport> {
-  const { config } = spec()
   const now = parts.clock.monotonic()
-  const looks = [freeSpace(config.cache.dir), freeSpace(config.server.state_dir), caches.trouble()] as const
-  const [cacheSpace, stateSpace, problem] = await Promise.all(looks)
+  const [disks, problem] = await Promise.all([diskSpaces(spec().config), caches.trouble()])
   const certificateProblems = certificates.problems()
   return evaluateHealth({
     uptimeMs: now - parts.startedAt,
@@ -75,8 +79,8 @@ export async function healthOf({
       absentSites: hosts.own.absent,
       loopingSites: [...new Set([...losses.looping(now), ...hosts.quarantined])],
     },
-    workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },
-    disks: [...cacheSpace, ...stateSpace],
+    workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.looping > 0 },
+    disks,
     isrCache: { problem },
     ...(certificateProblems === undefined ? {} : { tlsCerts: { problems: certificateProblems } }),
   })

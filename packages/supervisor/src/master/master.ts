@@ -101,6 +101,7 @@ export class Master {
         watcher.start()
         hosts.shared.keepSpare()
         served.ready(access.get().sites)
+        parts.alerts.start()
         const { config, web } = access.get()
         automatic.serve({ config, web, certificates: certificates.files })
       }),

@@ -3,6 +3,7 @@ import type { Clock } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import type { Alerts } from '../alerts/alerts.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { ConfigChecks } from '../config-check/config-checks.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
@@ -57,7 +58,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly hosts: RenderHosts
   /** Isolates that sites have lost. */
   readonly losses: { looping(now: number): string[] }
-  readonly certificates: Pick<Certificates, 'problems' | 'report' | 'renew'>
+  readonly certificates: Pick<Certificates, 'problems' | 'report' | 'renew' | 'lifetimes'>
   readonly caches: Caches
   readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates' | 'changeSites'> & {
     readonly last: StatusReport['last_reload']
@@ -69,6 +70,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly surveys: SiteSurveys
   readonly metrics: MetricsCollector
   readonly audit: AuditLog
+  readonly alerts: Alerts
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly releases: Releases

@@ -104,9 +104,20 @@ export class MetricsCollector {
 
   /** All metrics of the instance in the text exposition format. */
   async text(processes: readonly MetricsProcess[]): Promise<string> {
+    const { snapshots, kept } = await this.#collect(processes)
+    return mergeMetrics(snapshots, kept)
+  }
+
+  /** The same as plain data, not summed up: those of each process, and the totals of those that have ended. */
+  async snapshots(processes: readonly MetricsProcess[]): Promise<ReadonlyArray<readonly MetricJson[]>> {
+    const { snapshots, kept } = await this.#collect(processes)
+    return [...snapshots, kept]
+  }
+
+  async #collect(processes: readonly MetricsProcess[]) {
     await Promise.all(processes.map((process) => this.#pull(process)))
     const kept = await this.#kept
-    return mergeMetrics([await this.#own.toJson(), ...this.#seen.values()], kept)
+    return { snapshots: [await this.#own.toJson(), ...this.#seen.values()], kept }
   }
 
   async #pull(process: MetricsProcess): Promise<void> {

@@ -150,6 +150,11 @@ export class Certificates {
     return [...used.map((one) => reportOf(one, files.includes(one), now)), ...waiting]
   }
 
+  /** Names and ends of the certificates in service, except the placeholder. */
+  lifetimes(): Pick<LoadedCertificate, 'names' | 'notAfter'>[] {
+    return this.#served.used.filter((one) => one !== this.#placeholder)
+  }
+
   /** Orders a new certificate for a host. */
   renew(host: string): Renewal['outcome'] {
     if (this.#automatic.renew(host)) return 'ordered'

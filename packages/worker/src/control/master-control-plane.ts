@@ -198,6 +198,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     },
     logs: logsOf(parts),
     flows: flowsOf(parts),
+    alerts: () => master.call('alerts', undefined, ANSWER),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     releases: {

@@ -1,0 +1,137 @@
+import type { DiskSpace } from '@svc/telemetry'
+import type { Reading, Rule } from './rule.ts'
+
+const DAY_MS = 86_400_000
+
+/** A certificate is to be renewed before this is left. */
+const CERTIFICATE_DAYS = 14
+/** Above that of the health check, which reports a fault: an alert comes before. */
+const MIN_FREE_RATIO = 0.1
+const MINUTE_MS = 60_000
+
+/** The state of an instance, as far as the built-in alerts are about it. Sites are ids. */
+export interface Observations {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** Processes that end again and again. */
+  readonly looping: { readonly workers: number; readonly hosts: number }
+  /** Sites whose isolates end again and again. */
+  readonly loopingSites: readonly string[]
+  /** Sites that have a render host of their own because they crash it. */
+  readonly quarantined: readonly string[]
+  /** Sites whose own unit is not connected. */
+  readonly absentUnits: readonly string[]
+  readonly certificates: readonly { readonly names: readonly string[]; readonly notAfter: number }[]
+  /** Returns the one site whose hosts are among these names. */
+  readonly siteOf: (names: readonly string[]) => string | undefined
+  /** Renders that wait for a thread, by site. */
+  readonly queued: ReadonlyMap<string, number>
+  /** Undefined: a file system does not answer. */
+  readonly disks: readonly DiskSpace[] | undefined
+  readonly lastReload: { readonly ok: boolean; readonly errors: readonly string[] } | null
+}
+
+interface BuiltinRule extends Pick<Rule, 'name' | 'forMs' | 'unit' | 'hint'> {
+  readonly judge: (observed: Observations) => readonly Reading[] | undefined
+}
+
+function count(value: number): Reading[] {
+  return [{ subject: '', value, isTrue: value > 0 }]
+}
+
+function ofSites(sites: readonly string[], subject: string): Reading[] {
+  return sites.map((site) => ({ site, subject, value: 1, isTrue: true }))
+}
+
+/** Names of a certificate, for display. */
+function titleOf(names: readonly string[]): string {
+  const [first = 'without a name', ...others] = names
+  return others.length === 0 ? first : `${first} and ${others.length} more`
+}
+
+function certificateReadings({ certificates, siteOf, now }: Observations): Reading[] {
+  const expiring = certificates.filter(({ notAfter }) => notAfter - now < CERTIFICATE_DAYS * DAY_MS)
+  const first = expiring.toSorted((one, other) => one.notAfter - other.notAfter)
+  return first.map(({ names, notAfter }) => {
+    const site = siteOf(names)
+    const value = rounded((notAfter - now) / DAY_MS)
+    return { ...(site === undefined ? {} : { site }), subject: titleOf(names), value, isTrue: true }
+  })
+}
+
+function diskReadings({ disks }: Observations): Reading[] | undefined {
+  return disks?.map(({ path, freeRatio }) => {
+    return { subject: path, value: rounded(freeRatio * 100), isTrue: freeRatio < MIN_FREE_RATIO }
+  })
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+const rules: readonly BuiltinRule[] = [
+  {
+    name: 'worker_crash_loop',
+    forMs: 0,
+    unit: 'workers',
+    hint: 'Workers die again and again. The log has the reason: look for "worker died".',
+    judge: ({ looping }) => count(looping.workers),
+  },
+  {
+    name: 'host_crash_loop',
+    forMs: 0,
+    unit: 'render hosts',
+    hint: 'Render hosts die again and again. The log names the sites with renders in flight: look for "render host died".',
+    judge: ({ looping }) => count(looping.hosts),
+  },
+  {
+    name: 'site_crash_loop',
+    forMs: 0,
+    unit: '',
+    hint: 'Code of the site ends its isolates or its render host again and again: memory, or a loop without end. See the log of the site.',
+    judge: ({ loopingSites, quarantined }) => [...ofSites(loopingSites, 'isolates'), ...ofSites(quarantined, 'render host')],
+  },
+  {
+    name: 'site_unit_away',
+    forMs: MINUTE_MS,
+    unit: '',
+    hint: 'The site has a process of its own that does not run. Start it: systemctl status svc-SITE, svc serve --site SITE.',
+    judge: ({ absentUnits }) => ofSites(absentUnits, ''),
+  },
+  {
+    name: 'certificate_expiring',
+    forMs: 0,
+    unit: 'days left',
+    hint: 'Renew the file and run "svc reload". With tls.auto, the log says why the order fails.',
+    judge: certificateReadings,
+  },
+  {
+    name: 'render_pool_saturated',
+    forMs: MINUTE_MS,
+    unit: 'renders waiting',
+    hint: 'Requests wait for a render thread. Raise render.max_threads, cache more, or find the slow page among the flows.',
+    judge: ({ queued }) =>
+      Array.from(queued, ([site, value]) => ({ site, subject: '', value, isTrue: value > 0 })).filter(({ isTrue }) => isTrue),
+  },
+  {
+    name: 'disk_space',
+    forMs: MINUTE_MS,
+    unit: '% free',
+    hint: 'The disk is nearly full. Delete old releases and logs, or lower cache.isr.max_bytes and cache.proxy.max_bytes.',
+    judge: diskReadings,
+  },
+  {
+    name: 'reload_failed',
+    forMs: 0,
+    unit: 'errors',
+    hint: 'The old configuration stays in service. "svc config check" lists the mistakes; then run "svc reload".',
+    judge: ({ lastReload }) => [
+      { subject: '', value: lastReload?.ok === false ? lastReload.errors.length : 0, isTrue: lastReload?.ok === false },
+    ],
+  },
+]
+
+/** Judges the built-in alerts. */
+export function builtinRules(observed: Observations): Rule[] {
+  return rules.map(({ judge, ...rule }) => ({ ...rule, source: 'built_in', condition: '', readings: judge(observed) }))
+}
