@@ -152,9 +152,9 @@ test('a counter counts with its increase within five minutes, only in the series
     })
   count(0, 50)
   assert.deepEqual(pick(await instance.stateOf('errors')), ['ok', 0])
+  assert.deepEqual(pick(await instance.stateOf('silence')), ['ok', 0], 'less than five minutes are known')
   count(3, 90)
   assert.deepEqual(pick(await instance.stateOf('errors', MINUTE)), ['firing', 3])
-  assert.deepEqual(pick(await instance.stateOf('silence')), ['ok', 3], 'less than five minutes are known')
   assert.deepEqual(pick(await instance.stateOf('errors', 5 * MINUTE)), ['ok', 0])
   assert.deepEqual(pick(await instance.stateOf('silence')), ['firing', 0])
 })
@@ -286,6 +286,20 @@ test('while a condition is unknown its alert stays as it is', async () => {
   assert.equal(await read(undefined, 10 * MINUTE), 'firing')
   assert.equal(await read(false, MINUTE), 'ok')
   assert.equal(logged().length, 1)
+})
+
+test('of two things with one name the first counts, and its alert goes on', async () => {
+  const { clock, alerts, setJudge } = bench()
+  const reading = (value: number) => ({ subject: 's', value, isTrue: true })
+  const rule = { source: 'built_in', name: 'a', condition: '', unit: '', hint: '', forMs: MINUTE } as const
+  setJudge(async () => [{ ...rule, readings: [reading(1), reading(2)] }])
+  await alerts.evaluate()
+  clock.advance(MINUTE)
+  await alerts.evaluate()
+  assert.deepEqual(
+    alerts.report().alerts.map(({ state, value }) => [state, value]),
+    [['firing', 1]],
+  )
 })
 
 test('an evaluation that fails is logged, and the next one runs on the timer', async (t) => {
