@@ -90,6 +90,7 @@ export class WatchedInstance {
       clock,
       logger,
       onExit: () => undefined,
+      onReady: () => undefined,
       onDeath: () => this.parts.metrics.countDeath('worker'),
     })
     const none = { certificates: async () => [], problems: () => [], missing: () => [], renew: () => false }
