@@ -9,12 +9,19 @@ const MAX_KEYS = 10_000
 /** Entries of one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 128
 
-/** When this process last read which entries. Reads must not write: the times are merged into the store now and then. */
+/** Reads of an entry since the last merge. */
+interface Reads {
+  /** Time of the last one. */
+  at: number
+  count: number
+}
+
+/** When this process last read which entries, and how often. Reads must not write: this is merged into the store now and then. */
 export class AccessTimes {
   readonly #databases: Databases
   readonly #clock: Clock
   readonly #intervalMs: number
-  #times = new Map<string, number>()
+  readonly #reads = new Map<string, Reads>()
   #cancel: (() => void) | undefined
 
   /** @param intervalMs between two merges */
@@ -24,15 +31,23 @@ export class AccessTimes {
     this.#intervalMs = intervalMs
   }
 
-  touch(key: string): void {
-    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) return
-    this.#times.set(key, this.#clock.now())
+  /** @param reads 0 where a copy of the entry was used */
+  touch(key: string, reads: 0 | 1): void {
+    const known = this.#reads.get(key)
+    const at = this.#clock.now()
+    if (known !== undefined) {
+      known.at = at
+      known.count += reads
+      return
+    }
+    if (this.#reads.size >= MAX_KEYS) return
+    this.#reads.set(key, { at, count: reads })
     this.#cancel ??= this.#clock.after(this.#intervalMs, () => this.#mergeStep())
   }
 
-  /** Writes all recorded times. Times that cannot be written are dropped: eviction is then a little less fair. */
+  /** Writes all recorded reads. Those that cannot be written are dropped: eviction is then a little less fair. */
   merge(): void {
-    while (this.#times.size > 0) this.#mergeSome()
+    while (this.#reads.size > 0) this.#mergeSome()
     this.stop()
   }
 
@@ -44,18 +59,18 @@ export class AccessTimes {
   #mergeStep(): void {
     this.#mergeSome()
     // The rest in later turns: requests go first.
-    this.#cancel = this.#times.size === 0 ? undefined : this.#clock.after(0, () => this.#mergeStep())
+    this.#cancel = this.#reads.size === 0 ? undefined : this.#clock.after(0, () => this.#mergeStep())
   }
 
   #mergeSome(): void {
-    const some: [string, number][] = []
-    for (const [key, at] of this.#times) {
-      this.#times.delete(key)
-      if (some.push([key, at]) === ENTRIES_PER_STEP) break
+    const some: [string, Reads][] = []
+    for (const [key, reads] of this.#reads) {
+      this.#reads.delete(key)
+      if (some.push([key, reads]) === ENTRIES_PER_STEP) break
     }
     try {
       StoreTransaction.run(this.#databases, (transaction) => {
-        for (const [key, at] of some) transaction.touch(idOf(key), accessStamp(at))
+        for (const [key, { at, count }] of some) transaction.touch(idOf(key), accessStamp(at), count)
       })
     } catch {
       // No room or a damaged store: see above.

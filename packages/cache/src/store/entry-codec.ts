@@ -9,6 +9,8 @@ export const STALE = 2
 const QUERY_KEYED = 4
 const NEWCOMER = 8
 
+const MAX_HITS = 2 ** 32 - 1
+
 /** Offsets in a head. */
 const AT = {
   flags: 0,
@@ -20,6 +22,7 @@ const AT = {
   factsBytes: 36,
   fileBytes: 40,
   labelNumber: 48,
+  hits: 52,
 } as const
 
 /**
@@ -47,6 +50,8 @@ export interface EntryHead {
   readonly fileBytes: number
   /** Number of the label: see `Usage`. */
   readonly labelNumber: number
+  /** Reads since it was stored, as far as they have been merged. */
+  readonly hits: number
 }
 
 export function encodeHead(head: EntryHead): Buffer {
@@ -61,6 +66,7 @@ export function encodeHead(head: EntryHead): Buffer {
   bytes.writeUInt32LE(head.factsBytes, AT.factsBytes)
   bytes.writeDoubleLE(head.fileBytes, AT.fileBytes)
   bytes.writeUInt32LE(head.labelNumber, AT.labelNumber)
+  bytes.writeUInt32LE(Math.min(head.hits, MAX_HITS), AT.hits)
   return bytes
 }
 
@@ -79,6 +85,7 @@ export function decodeHead(bytes: Buffer): EntryHead {
     factsBytes: bytes.readUInt32LE(AT.factsBytes),
     fileBytes: bytes.readDoubleLE(AT.fileBytes),
     labelNumber: bytes.readUInt32LE(AT.labelNumber),
+    hits: bytes.readUInt32LE(AT.hits),
   }
 }
 

@@ -108,8 +108,8 @@ export class EntryStore implements CacheStore, PurgedStore {
         throw new CacheError('CACHE_TORN_ENTRY', 'the record of an entry is missing or truncated')
       const facts = this.#recent === undefined ? readFacts(key, head, record) : this.#recent.read(key, head, record)
       if (facts === undefined) return undefined
-      if (head.isNewcomer) promotions.touch(key)
-      else access.touch(key)
+      if (head.isNewcomer) promotions.touch(key, 1)
+      else access.touch(key, 1)
       return { ...facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
     }, isOfTurn)
   }
@@ -200,9 +200,9 @@ export class EntryStore implements CacheStore, PurgedStore {
     await this.#parts?.queue.flushed()
   }
 
-  /** Notes that an entry was used, also where a copy of it was. `get` notes it by itself. */
+  /** Notes that a copy of an entry was used. `get` notes a read by itself. */
   touch(key: string): void {
-    this.#parts?.access.touch(key)
+    this.#parts?.access.touch(key, 0)
   }
 
   size(): StoreSize {

@@ -25,6 +25,8 @@ export interface ListedEntry {
   readonly facts: EntryFacts
   /** Bytes of facts and body, also of a body in a file. */
   readonly bytes: number
+  /** Reads since it was stored, as far as all processes have merged them. */
+  readonly hits: number
 }
 
 export interface Listing {
@@ -79,7 +81,7 @@ function listedEntry({ heads, records }: Databases, id: Buffer): ListedEntry | u
   const head = bytes && decodeHead(bytes)
   const record = head === undefined || head.isDead ? undefined : records.getBinaryFast(id)
   if (head === undefined || record?.length !== head.recordBytes) return undefined
-  return { ...decodeFacts(head, record), bytes: head.recordBytes + head.fileBytes }
+  return { ...decodeFacts(head, record), bytes: head.recordBytes + head.fileBytes, hits: head.hits }
 }
 
 /** The entry of a key. */

@@ -118,6 +118,7 @@ export class StoreTransaction {
       factsBytes,
       fileBytes: facts.bodyFile?.bytes ?? 0,
       labelNumber: this.#shares.numberOf(facts.label),
+      hits: 0,
     }
     const oldFacts = old && this.#factsIfWhole(id, old)
     if (oldFacts?.bodyFile !== undefined && oldFacts.bodyFile.name !== facts.bodyFile?.name) {
@@ -158,14 +159,17 @@ export class StoreTransaction {
     return true
   }
 
-  /** Records an access, if it is later than the recorded one. An entry that is requested again is no longer a newcomer. */
-  touch(id: Buffer, stamp: number): void {
+  /** Records so many reads, the last one at `stamp`. An entry that is requested again is no longer a newcomer. */
+  touch(id: Buffer, stamp: number, reads: number): void {
     const head = this.head(id)
-    if (head === undefined || head.isDead || (head.accessStamp >= stamp && !head.isNewcomer)) return
+    if (head === undefined || head.isDead) return
     const { heads, schedule } = this.#databases
-    const touched = { ...head, isNewcomer: false, accessStamp: Math.max(head.accessStamp, stamp) }
-    schedule.removeSync(accessKey(id, head))
-    schedule.putSync(accessKey(id, touched), PRESENT)
+    const last = Math.max(head.accessStamp, stamp)
+    const touched = { ...head, isNewcomer: false, accessStamp: last, hits: head.hits + reads }
+    if (last !== head.accessStamp || head.isNewcomer) {
+      schedule.removeSync(accessKey(id, head))
+      schedule.putSync(accessKey(id, touched), PRESENT)
+    }
     heads.putSync(id, encodeHead(touched))
     if (!head.isNewcomer) return
     this.#count(head, -1)

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { tempDir } from '@svc/testkit'
-import type { EntryStore, ListingQuery } from '../../src/index.ts'
+import { EntryStore, type ListingQuery } from '../../src/index.ts'
 import { factsOf, purgeOf } from '../entries.ts'
-import { openStore, roomy } from './store-fixture.ts'
+import { HandClock, openStore, roomy } from './store-fixture.ts'
+
+/** Bytes of the heap that are in use. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}
 
 async function filled(t: TestContext): Promise<EntryStore> {
   const store = await openStore(t, roomy(tempDir(t)))
@@ -53,5 +63,61 @@ describe('listing of the store', () => {
     await store.evict()
     assert.ok(first.cursor !== null)
     assert.deepEqual(store.list({ limit: 4, cursor: first.cursor }), { entries: [], cursor: null })
+  })
+
+  it('counts the reads of an entry by all processes since it was stored, but not uses of copies', async (t) => {
+    const cacheDir = tempDir(t)
+    const clock = new HandClock()
+    const store = await openStore(t, roomy(cacheDir, { clock }))
+    const other = await EntryStore.join(roomy(cacheDir, { clock }))
+    t.after(() => other.close())
+    const put = () => store.put('a', factsOf({ path: '/a', createdAt: clock.now() }), Buffer.from('x'))
+    const hits = () => {
+      store.refresh()
+      return [store.look('a')?.hits, store.list({ limit: 1 }).entries[0]?.hits]
+    }
+    await put()
+    for (let i = 0; i < 3; i++) assert.ok(store.get('a'))
+    for (let i = 0; i < 4; i++) assert.ok(other.get('a'))
+    other.touch('a')
+    store.get('gone')
+    assert.deepEqual(hits(), [0, 0], 'reads do not write')
+    clock.pass(10_000)
+    assert.deepEqual(hits(), [7, 7])
+    store.get('a')
+    clock.pass(10_000)
+    assert.deepEqual(hits(), [8, 8])
+    await store.purge({ ...purgeOf(1, { kind: 'everything' }), mode: 'stale' })
+    assert.deepEqual(hits(), [8, 8])
+    await put()
+    assert.deepEqual(hits(), [0, 0], 'another response')
+  })
+
+  it('lists a store of 100,000 entries to its end, each key once, a page at a time, while entries come and go', async (t) => {
+    const store = await openStore(t, roomy(tempDir(t), { maxEntries: 200_000, maxBytes: 1 << 30 }))
+    const put = (name: string) => store.put(name, factsOf({ label: 'shop', path: `/${name}` }), Buffer.from('x'))
+    const count = 100_000
+    assert.ok((await Promise.all(Array.from({ length: count }, (_, index) => put(`k${index}`)))).every(Boolean))
+    const times = new Uint8Array(count)
+    const before = heapBytes()
+    let cursor: string | undefined
+    let pages = 0
+    do {
+      const listing = store.list({ label: 'shop', limit: 500, ...(cursor === undefined ? {} : { cursor }) })
+      assert.ok(listing.entries.length <= 500)
+      for (const { key } of listing.entries) {
+        const index = Number(key.slice(1))
+        if (key.startsWith('k')) times[index] = (times[index] ?? 0) + 1
+      }
+      cursor = listing.cursor ?? undefined
+      if (++pages % 50 !== 0) continue
+      assert.ok(heapBytes() - before < 8 << 20, 'pages before are not kept')
+      await put(`new${pages}`)
+      await store.purge(purgeOf(pages, { kind: 'paths', paths: [`/new${pages - 50}`, `/k${pages}`], hosts: null }))
+    } while (cursor !== undefined && pages < 1_000)
+    assert.ok(pages >= 200 && pages < 300, `${pages} pages`)
+    assert.ok(times.every((seen) => seen <= 1))
+    const purged = [50, 100, 150, 200]
+    assert.ok(times.every((seen, index) => seen === 1 || purged.includes(index)))
   })
 })
