@@ -170,6 +170,21 @@ test('stored pages are listed, shown and dropped; pages are rendered in advance 
   assert.match(json.body.data, /<p>[-0-9a-f]{36}<\/p>/)
   assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).text, json.body.data)
 
+  for (let i = 0; i < 12; i++) await fetchHttp(`${server.url}/?q=${i % 2}`, { host: 'one.localhost' })
+  const inL0 = async () => (await ask(server, 'GET', '/cache/entries?layer=l0&site=one&limit=1')).json
+  const first = await inL0()
+  assert.deepEqual([first.entries.length, first.is_partial, first.missing], [1, false, []])
+  const next = (await ask(server, 'GET', `/cache/entries?layer=l0&site=one&limit=500&cursor=${first.cursor}`)).json
+  const kept: { key: string; hits: number; query: string }[] = [...first.entries, ...next.entries]
+  assert.equal(new Set(kept.map(({ key }) => key)).size, kept.length, 'those of several workers are one')
+  assert.ok(kept.some(({ hits }) => hits > 0) && kept.every(({ query }) => /^q=[01]$/.test(query)), JSON.stringify(kept))
+  const inMemory = (await ask(server, 'GET', `/cache/entries/${kept[0]?.key}?body=1`)).json
+  assert.deepEqual([inMemory.path, inMemory.layer, inMemory.body.data], ['/', 'l0', json.body.data])
+  const purged = await ask(server, 'DELETE', `/cache/entries/${kept[0]?.key}`)
+  assert.ok(purged.json.layer === 'l0' && purged.json.purged >= kept.length, JSON.stringify(purged.json))
+  assert.deepEqual((await inL0()).entries, [])
+  assert.ok((await list()).some(({ hits }) => Number.isInteger(hits)))
+
   const headers = { ...(await bearer('root')), 'content-type': 'application/json' }
   const again = await fetchHttp(`${server.url}/api/revalidate`, { method: 'POST', headers, body: '{"site":"one"}' })
   assert.deepEqual(JSON.parse(again.text), { ok: true, queued: 1 })

@@ -123,5 +123,14 @@ test('a worker that hangs is missing in the list, which says so', async (t) => {
     const answers = await Promise.allSettled(asked)
     return answers.some((answer) => answer.status === 'fulfilled' && answer.value.json.is_partial)
   }
-  await waitFor('a partial list', partial, PROCESS_WAIT_MS)
+  const partialL0 = async () => {
+    const url = `${server.url}/__svc/obs/cache?layer=l0`
+    const asked = Array.from({ length: 8 }, async () => fetchHttp(url, { headers: await bearer('vera'), timeoutMs: 6_000 }))
+    const answers = await Promise.allSettled(asked)
+    return answers.some((answer) => answer.status === 'fulfilled' && /"missing":\["w[12]"\]/.test(answer.value.text))
+  }
+  await Promise.all([
+    waitFor('a partial list', partial, PROCESS_WAIT_MS),
+    waitFor('a partial list of L0', partialL0, PROCESS_WAIT_MS),
+  ])
 })

@@ -27,12 +27,13 @@ const shown = {
   stored_at: '2026-01-01T00:00:00.000Z',
   fresh_until: null,
   stale_until: null,
+  hits: 3,
 }
 
 test('stored responses are listed by layer, site, tag and prefix', async () => {
   for (const path of [`${ADMIN}/cache/entries`, '/__svc/obs/cache']) {
     const all = await get(path)
-    assert.deepEqual(all.json, { ok: true, entries: [shown], cursor: '0.abc' })
+    assert.deepEqual(all.json, { ok: true, entries: [shown], cursor: '0.abc', is_partial: false, missing: [] })
     const none = { labels: undefined, tag: undefined, prefix: undefined, cursor: undefined }
     assert.deepEqual(all.plane.calls, [{ list: { layer: 'isr', limit: 100, ...none } }])
     const some = await get(`${path}?layer=proxy&site=blog-old&tag=news&prefix=/b&limit=7&cursor=1.x`)

@@ -89,6 +89,7 @@ export const stored: StoredResponse = {
   stored_at: '2026-01-01T00:00:00.000Z',
   fresh_until: null,
   stale_until: null,
+  hits: 3,
 }
 
 /** A control plane that notes what it was asked for and answers the same each time. */
@@ -281,9 +282,9 @@ export class FakePlane implements ControlPlane {
   readonly entries: ControlPlane['entries'] = {
     list: async (query) => {
       this.calls.push({ list: query })
-      return { entries: query.labels?.includes(stored.label) === false ? [] : [stored], cursor: '0.abc' }
+      return { entries: query.labels?.includes(stored.label) === false ? [] : [stored], cursor: '0.abc', missing: [] }
     },
-    find: (layer, key, labels) =>
+    find: async (layer, key, labels) =>
       layer === stored.layer && key === stored.key && labels?.includes(stored.label) !== false ? stored : undefined,
     body: async (_layer, _key, maxBytes) => Uint8Array.from(this.body.subarray(0, maxBytes)),
     usage: (labels) => ({ isr: { entries: labels.join().length, bytes: 10 }, proxy: { entries: 0, bytes: 0 } }),

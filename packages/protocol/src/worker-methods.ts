@@ -18,6 +18,7 @@ import {
 } from './cache-messages.ts'
 import { flowFilter, flowList, flowPage, flowQuery } from './flow-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
+import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override } from './override-messages.ts'
 import { deployOrder, release, rollbackOrder } from './release-messages.ts'
@@ -85,6 +86,9 @@ export const workerMethods = {
   /** Renders pages of a site that can be known in advance (`generateStaticParams`) into the ISR store, in the background. */
   warm: method(guard.object({ site: guard.string }), guard.nothing),
   cacheStats: method(guard.nothing, workerCacheStats),
+  /** A page of the responses in L0 of this worker. */
+  l0Entries: method(l0Query, l0List),
+  l0Entry: method(l0Lookup, l0Found),
   /** State of the upstreams of the configuration, as this worker knows it. */
   upstreams: method(guard.nothing, upstreamReport),
   /** Recorded flows of this worker. */
@@ -152,6 +156,10 @@ export const masterMethods = {
   ),
   /** Figures of all layers, for display. */
   cacheStats: method(guard.nothing, cacheReport),
+  /** A page of the responses in L0 of all workers that answer in time. */
+  l0Entries: method(l0Query, l0Page),
+  /** A response in L0 of any worker that answers in time. */
+  l0Entry: method(l0Lookup, l0Found),
   /** Answered when every write to a site's files before this call has taken effect: for sites in development mode. */
   settleSite: method(guard.object({ site: guard.string }), guard.nothing),
   /** Checks a password and begins a session. Answered after a wait when many passwords were wrong. */

@@ -3,6 +3,7 @@ import type { Handlers } from '@svc/core'
 import { type HostEndpoint, type KnownServers, type PackedGeneration, unpackGeneration, type workerMethods } from '@svc/protocol'
 import { MASTER_TIMEOUT_MS, type WorkerComponents } from './components.ts'
 import { buildGeneration, retireSites } from './generation/serving-generation.ts'
+import { l0Entries, l0Entry } from './l0/l0-entries.ts'
 
 /** Handles the orders of the master to its worker. */
 export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
@@ -45,6 +46,8 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
       return undefined
     },
     cacheStats: () => l0.stats(),
+    l0Entries: (query) => l0Entries(l0.admission, query),
+    l0Entry: (lookup) => l0Entry(l0.admission, lookup),
     upstreams: () => components.upstreams.report(),
     flows: (query) => ({ flows: components.flows.list(query) }),
     followFlows: (_, context) => components.flows.follow(context),

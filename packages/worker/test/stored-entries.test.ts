@@ -9,6 +9,7 @@ import { storedEntries } from '../src/control/stored-entries.ts'
 
 const narrow = { query: false, host: false }
 const labels = ['shop', 'blog']
+const noL0 = { list: () => assert.fail(), find: () => assert.fail() }
 
 async function open(t: TestContext) {
   const dir = tempDir(t, 'entries')
@@ -17,7 +18,7 @@ async function open(t: TestContext) {
   t.after(() => proxy.entries.close())
   const put = (label: string, path: string, siteTags: string[] = []) =>
     isr.put(responseKey(label, path, narrow, '', ''), factsOf({ label, path, siteTags, createdAt: 0 }), Buffer.from('body'))
-  return { isr, proxy, put, entries: storedEntries({ isr: () => isr, proxy: () => proxy, labels: () => labels }) }
+  return { isr, proxy, put, entries: storedEntries({ isr: () => isr, proxy: () => proxy, l0: noL0, labels: () => labels }) }
 }
 
 test('pages are listed by label, tag and prefix, in pages that a cursor continues', async (t) => {
@@ -79,7 +80,7 @@ test('an entry is found with its times, only under its labels, and its body is c
   const { put, proxy, entries } = await open(t)
   await put('shop', '/a')
   const key = responseKey('shop', '/a', narrow, '', '')
-  const entry = entries.find('isr', key) ?? assert.fail()
+  const entry = (await entries.find('isr', key)) ?? assert.fail()
   assert.deepEqual(
     [entry.label, entry.path, entry.host, entry.query, entry.status, entry.uri],
     ['shop', '/a', null, null, 200, undefined],
@@ -88,8 +89,8 @@ test('an entry is found with its times, only under its labels, and its body is c
     [entry.stored_at, entry.fresh_until, entry.stale_until],
     ['1970-01-01T00:00:00.000Z', '1970-01-01T00:01:00.000Z', '1970-01-01T01:01:00.000Z'],
   )
-  assert.equal(entries.find('isr', key, ['blog']), undefined)
-  assert.equal(entries.find('proxy', key), undefined)
+  assert.equal(await entries.find('isr', key, ['blog']), undefined)
+  assert.equal(await entries.find('proxy', key), undefined)
   assert.equal(Buffer.from((await entries.body('isr', key, 3)) ?? []).toString(), 'bod')
   assert.equal(await entries.body('isr', 'gone', 3), undefined)
 
@@ -100,7 +101,7 @@ test('an entry is found with its times, only under its labels, and its body is c
   const bodyFile = await body.commit('of upstream')
   await body.close()
   assert.ok(await proxy.entries.put('of upstream', { ...facts, bodyFile }, new Uint8Array(0)))
-  const found = entries.find('proxy', 'of upstream') ?? assert.fail()
+  const found = (await entries.find('proxy', 'of upstream')) ?? assert.fail()
   assert.deepEqual([found.host, found.query, found.uri, found.tags], ['a.test', 'q=1', uri, []])
   assert.ok(found.bytes > 9)
   assert.equal(Buffer.from((await entries.body('proxy', 'of upstream', 4)) ?? []).toString(), 'long')
@@ -108,7 +109,61 @@ test('an entry is found with its times, only under its labels, and its body is c
 })
 
 test('without stores there is nothing', async () => {
-  const entries = storedEntries({ isr: (): EntryStore | undefined => undefined, proxy: () => undefined, labels: () => labels })
-  assert.deepEqual(await entries.list({ layer: 'proxy', labels: undefined, limit: 5 }), { entries: [], cursor: null })
+  const entries = storedEntries({
+    isr: (): EntryStore | undefined => undefined,
+    proxy: () => undefined,
+    l0: noL0,
+    labels: () => labels,
+  })
+  assert.deepEqual(await entries.list({ layer: 'proxy', labels: undefined, limit: 5 }), {
+    entries: [],
+    cursor: null,
+    missing: [],
+  })
   assert.deepEqual(entries.usage(labels), { isr: { entries: 0, bytes: 0 }, proxy: { entries: 0, bytes: 0 } })
+})
+
+test('responses in L0 are asked of all workers, under the labels and full tags that the caller may see', async () => {
+  const asked: unknown[] = []
+  const response = {
+    digest: 'd',
+    key: 'bpa.test/x?q',
+    label: 'shop',
+    host: 'a.test',
+    path: '/x',
+    query: 'q',
+    tags: ['route:shop:/x'],
+    status: 200,
+    bytes: 7,
+    storedAt: 0,
+    freshUntil: 60_000,
+    hits: 4,
+  }
+  const l0 = {
+    list: async (query: object) => {
+      asked.push(query)
+      return { entries: [response], cursor: 'next', missing: ['w2'] }
+    },
+    find: async (key: string, maxBytes: number) =>
+      key === response.key ? { entry: response, body: Buffer.from('body').subarray(0, maxBytes) } : undefined,
+  }
+  const entries = storedEntries({ isr: () => undefined, proxy: () => undefined, l0, labels: () => labels })
+  const all = await entries.list({ layer: 'l0', labels: undefined, limit: 5 })
+  const { digest: _, storedAt: _at, freshUntil: _until, ...facts } = response
+  const until = '1970-01-01T00:01:00.000Z'
+  const times = { stored_at: '1970-01-01T00:00:00.000Z', fresh_until: until, stale_until: until }
+  const shown = { ...facts, ...times, layer: 'l0', uri: undefined }
+  assert.deepEqual(all, { entries: [shown], cursor: 'next', missing: ['w2'] })
+  await entries.list({ layer: 'l0', labels: ['shop'], tag: 'news', prefix: '/x', limit: 5, cursor: 'x'.repeat(10_000) })
+  await entries.list({ layer: 'l0', labels: undefined, tag: 'route:blog:/b/', limit: 5, cursor: 'd' })
+  const none = { labels: undefined, tags: undefined, prefix: undefined }
+  assert.deepEqual(asked, [
+    { ...none, limit: 5, after: '' },
+    { labels: ['shop'], tags: ['route:shop:news'], prefix: '/x', limit: 5, after: 'x'.repeat(64) },
+    { ...none, tags: ['route:blog:/b'], limit: 5, after: 'd' },
+  ])
+  assert.deepEqual(await entries.find('l0', response.key), shown)
+  assert.equal(await entries.find('l0', response.key, ['blog']), undefined)
+  assert.equal(await entries.find('l0', 'gone'), undefined)
+  assert.equal(Buffer.from((await entries.body('l0', response.key, 2)) ?? []).toString(), 'bo')
 })

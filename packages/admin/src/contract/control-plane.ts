@@ -199,10 +199,12 @@ interface StoreShare {
 
 /** A store that all processes share. */
 export type StoreLayer = 'isr' | 'proxy'
+/** A cache of responses: a store, or the memory of the workers. */
+export type EntryLayer = StoreLayer | 'l0'
 
-/** Selects entries of a store. */
+/** Selects entries of a cache. */
 export interface EntryQuery {
-  readonly layer: StoreLayer
+  readonly layer: EntryLayer
   /** Labels of the sites; undefined: of all, and of none. */
   readonly labels: readonly string[] | undefined
   /** May be in its short forms. */
@@ -216,8 +218,8 @@ export interface EntryQuery {
 
 /** A stored response without its body. Times are RFC 3339. */
 export interface StoredResponse {
-  readonly layer: StoreLayer
-  /** Key in the store. */
+  readonly layer: EntryLayer
+  /** Key in the cache. */
   readonly key: string
   readonly label: string
   /** Null: it depends on no host. */
@@ -225,7 +227,7 @@ export interface StoredResponse {
   readonly path: string
   /** Without "?"; null: it depends on no query, or that is unknown. */
   readonly query: string | null
-  /** URI; undefined in the store of pages. */
+  /** URI; undefined but in the store of upstream responses. */
   readonly uri: string | undefined
   readonly tags: readonly string[]
   readonly status: number
@@ -235,18 +237,27 @@ export interface StoredResponse {
   /** Null: for ever. */
   readonly fresh_until: string | null
   readonly stale_until: string | null
+  /** Responses that it gave since it was stored, as far as they are counted. */
+  readonly hits: number
 }
 
-/** The entries of the stores that all processes share. */
+interface EntryPage {
+  readonly entries: readonly StoredResponse[]
+  readonly cursor: string | null
+  /** Workers whose entries are missing because they did not answer in time. */
+  readonly missing: readonly string[]
+}
+
+/** The entries of the caches. Those of L0 are asked of all workers: rejects then if the master is unreachable. */
 export interface Entries {
   /** The share of labels in each store. */
   usage(labels: readonly string[]): { readonly isr: StoreShare; readonly proxy: StoreShare }
-  /** A page of responses in a store. Reads a bounded number of entries: a page may have fewer than `limit`, or none, and yet a cursor. */
-  list(query: EntryQuery): Promise<{ readonly entries: readonly StoredResponse[]; readonly cursor: string | null }>
+  /** A page of responses. Reads a bounded number of entries: a page may have fewer than `limit`, or none, and yet a cursor. */
+  list(query: EntryQuery): Promise<EntryPage>
   /** @param labels those of which it may be; undefined: all */
-  find(layer: StoreLayer, key: string, labels?: readonly string[]): StoredResponse | undefined
+  find(layer: EntryLayer, key: string, labels?: readonly string[]): Promise<StoredResponse | undefined>
   /** The first `maxBytes` of a body; undefined: it is gone. */
-  body(layer: StoreLayer, key: string, maxBytes: number): Promise<Uint8Array | undefined>
+  body(layer: EntryLayer, key: string, maxBytes: number): Promise<Uint8Array | undefined>
 }
 
 /** Sessions of users, and tokens for programs. All reject if the master is unreachable, or with its error. */

@@ -190,7 +190,8 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       usage: (wanted) => plane.entries.usage(narrowed(wanted, labels())),
       list: (query) => plane.entries.list({ ...query, labels: narrowed(query.labels, labels()) }),
       find: (layer, key, wanted) => plane.entries.find(layer, key, narrowed(wanted, labels())),
-      body: async (layer, key, maxBytes) => plane.entries.find(layer, key, labels()) && plane.entries.body(layer, key, maxBytes),
+      body: async (layer, key, maxBytes) =>
+        (await plane.entries.find(layer, key, labels())) && plane.entries.body(layer, key, maxBytes),
     },
   }
 }

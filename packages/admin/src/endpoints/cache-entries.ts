@@ -1,6 +1,6 @@
 import { type Caller, decideAccess } from '@svc/auth'
 import * as z from 'zod/mini'
-import type { ControlPlane, StoredResponse, StoreLayer } from '../contract/control-plane.ts'
+import type { ControlPlane, EntryLayer, StoredResponse } from '../contract/control-plane.ts'
 import { type EndpointResult, ok } from '../contract/endpoint.ts'
 import { digits, success, text, urlPath } from '../contract/schemas.ts'
 import { requireSite } from '../contract/scope.ts'
@@ -14,7 +14,10 @@ const MAX_LISTED_TAGS = 20
 const MAX_KEY_CHARS = 16_384
 const MAX_SHOWN_KEY_CHARS = 100
 
-export const layer = () => z.enum(['isr', 'proxy']).check(z.describe('Store: of rendered pages, or of upstream responses.'))
+const layers = ['isr', 'proxy', 'l0'] as const
+
+export const layer = () =>
+  z.enum(layers).check(z.describe('Cache: of rendered pages, of upstream responses, or L0, the memory of the workers.'))
 
 /** The query of a listing. */
 export const listingFields = () =>
@@ -29,7 +32,7 @@ export const listingFields = () =>
 
 const entryFields = () => ({
   key: z.string(),
-  layer: z.enum(['isr', 'proxy']),
+  layer: z.enum(layers),
   site: z.nullable(z.string()),
   host: z.nullable(z.string()),
   path: z.string(),
@@ -40,9 +43,16 @@ const entryFields = () => ({
   stored_at: z.string(),
   fresh_until: z.nullable(z.string()),
   stale_until: z.nullable(z.string()),
+  hits: z.int(),
 })
 
-export const listingResponse = () => success({ entries: z.array(z.object(entryFields())), cursor: z.nullable(z.string()) })
+export const listingResponse = () =>
+  success({
+    entries: z.array(z.object(entryFields())),
+    cursor: z.nullable(z.string()),
+    is_partial: z.boolean(),
+    missing: z.array(z.string()),
+  })
 
 export const entryResponse = () =>
   success({
@@ -66,10 +76,10 @@ export function unknownEntry(key: string): Error {
 }
 
 /** Finds an entry by the key that clients name. @throws UNKNOWN_ENTRY */
-export function requireEntry({ entries }: ControlPlane, key: string): StoredResponse {
+export async function requireEntry({ entries }: ControlPlane, key: string): Promise<StoredResponse> {
   const [, store, own = ''] =
-    /^(isr|proxy):(.*)$/s.exec(Buffer.from(key.slice(0, 2 * MAX_KEY_CHARS), 'base64url').toString()) ?? []
-  const found = store === undefined ? undefined : entries.find(store as StoreLayer, own)
+    /^(isr|proxy|l0):(.*)$/s.exec(Buffer.from(key.slice(0, 2 * MAX_KEY_CHARS), 'base64url').toString()) ?? []
+  const found = store === undefined ? undefined : await entries.find(store as EntryLayer, own)
   if (found === undefined) throw unknownEntry(key)
   return found
 }
@@ -81,9 +91,9 @@ export async function entriesPage(
 ): Promise<EndpointResult> {
   const { site, layer: store = 'isr', limit = DEFAULT_LIMIT, tag, prefix, cursor: after } = query
   const labels = site === undefined ? undefined : [requireSite(plane.sites, site).label]
-  const { entries, cursor } = await plane.entries.list({ layer: store, labels, tag, prefix, limit, cursor: after })
+  const { entries, cursor, missing } = await plane.entries.list({ layer: store, labels, tag, prefix, limit, cursor: after })
   const listed = entries.map((entry) => shown(plane, { ...entry, tags: entry.tags.slice(0, MAX_LISTED_TAGS) }))
-  return ok({ entries: listed, cursor })
+  return ok({ entries: listed, cursor, is_partial: missing.length > 0, missing })
 }
 
 /** Answers one entry; with its body only those who administer its site. */

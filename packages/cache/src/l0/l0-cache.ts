@@ -72,12 +72,24 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     if (entry === undefined) return undefined
     if (nowMs < entry.dueAt || entry.renew(nowMs)) {
       this.#room.touch(entry)
+      entry.hits++
       return entry
     }
     this.#drop(entry)
     // It was in use until now: its replacement need not be requested twice.
     this.#requested.note(entry.name, nowMs)
     return undefined
+  }
+
+  /** The entry of a name, which may be past its time. Notes no use. */
+  look(name: string): L0Entry<Block, Facts> | undefined {
+    const slash = name.indexOf('/')
+    return this.#byPrefix.get(name.slice(0, slash))?.get(name.slice(slash))
+  }
+
+  /** All entries. The cache may change during the iteration: new ones come last. */
+  all(): Iterable<L0Entry<Block, Facts>> {
+    return this.#index.all()
   }
 
   /** Notes that a response for a key is being made. True: it has been wanted before, a moment ago, and should be stored. */

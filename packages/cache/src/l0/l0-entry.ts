@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { ContentCoding, ParsedTarget, ResponseHead } from '@svc/http'
 import type { Purgeable } from '../purge/purge.ts'
 import { AgingHead } from './l0-head.ts'
@@ -36,6 +37,8 @@ export function l0KeyTarget(target: string, { path, rawPath, query }: ParsedTarg
 const OVERHEAD_BYTES = 1_600
 /** Memory cost of each tag in the index. */
 const TAG_BYTES = 64
+/** 132 bits. */
+const DIGEST_CHARS = 22
 /** Interval of the validity checks of an entry. */
 const CHECK_MS = 1_000
 
@@ -73,12 +76,16 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
   newer: L0Entry<Block, Facts> | undefined
   /** From when on (monotonic ms) `renew` must be called before the entry is used. */
   dueAt = 0
+  /** Responses that it has given. */
+  hits = 0
+  /** Monotonic ms. */
+  readonly storedAt: number
   readonly #makeBlock: MakeBlock<Block>
-  readonly #storedAt: number
   #checkAt: number
   /** Whole seconds since it was stored, as the heads say. */
   #seconds = 0
   #notModified: Block | undefined
+  #digest: string | undefined
 
   constructor(key: L0Key, facts: Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
     this.key = key
@@ -90,7 +97,7 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
     this.etag = this.head.etag
     this.bytes = sizeOf(this.name, facts, head, body)
     this.#makeBlock = makeBlock
-    this.#storedAt = nowMs
+    this.storedAt = nowMs
     this.#checkAt = facts.isCurrent === undefined ? Number.POSITIVE_INFINITY : nowMs + CHECK_MS
     this.block = makeBlock(this.head.after(0))
     this.shelf = undefined
@@ -105,6 +112,12 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
     return this.#notModified
   }
 
+  /** Of its name: listings are in this order, which clients cannot choose. Costs memory from its first use on. */
+  get digest(): string {
+    this.#digest ??= l0Digest(this.name)
+    return this.#digest
+  }
+
   /** Brings the entry up to date; false when it may not be used any more. */
   renew(nowMs: number): boolean {
     if (nowMs >= this.facts.expiresAt) return false
@@ -113,7 +126,7 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
       this.#checkAt = nowMs + CHECK_MS
     }
     if (this.head.ages) {
-      this.#seconds = Math.floor((nowMs - this.#storedAt) / 1000)
+      this.#seconds = Math.floor((nowMs - this.storedAt) / 1000)
       this.block = this.#makeBlock(this.head.after(this.#seconds))
       this.#notModified = undefined
     }
@@ -122,10 +135,15 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
   }
 
   #setDue(nowMs: number): void {
-    const ageMs = nowMs - this.#storedAt
+    const ageMs = nowMs - this.storedAt
     const nextSecondAt = this.head.ages ? nowMs + 1000 - (ageMs % 1000) : Number.POSITIVE_INFINITY
     this.dueAt = Math.min(this.facts.expiresAt, this.#checkAt, nextSecondAt)
   }
+}
+
+/** The digest of an entry's name. */
+function l0Digest(name: string): string {
+  return hash('sha256', name, 'base64url').slice(0, DIGEST_CHARS)
 }
 
 /** Texts count twice: as the head and as that of the 304. */

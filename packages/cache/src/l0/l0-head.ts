@@ -27,6 +27,10 @@ export class AgingHead {
     this.#ageSeconds = age === undefined && !isShared ? undefined : Number(age ?? 0)
   }
 
+  get status(): number {
+    return this.#status
+  }
+
   /** True if the fields change from second to second. */
   get ages(): boolean {
     return this.#ageSeconds !== undefined

@@ -51,6 +51,11 @@ export class L0Index<Entry extends Indexed> {
   /** By host and directory. */
   readonly #directories = new Shelf<Entry>()
 
+  /** All entries, each once. Entries that are added during the iteration come last. */
+  all(): Iterable<Entry> {
+    return this.#all
+  }
+
   add(entry: Entry): void {
     this.#all.add(entry)
     for (const purgeable of entry.facts.purgeables) this.#each(purgeable, (shelf, name) => shelf.add(name, entry))

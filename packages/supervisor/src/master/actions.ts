@@ -15,13 +15,11 @@ import type {
   UpstreamServer,
   UpstreamSummary,
 } from '@svc/protocol'
-import type { RunningWorker } from '../fleet/running-worker.ts'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 import { requireSite } from './status.ts'
+import { REPORT, reportsOf } from './worker-reports.ts'
 
-/** Time for a worker to report. */
-const REPORT = { timeoutMs: 2_000 } as const
 /** Most sites listed in the figures of a cache. */
 const MAX_LISTED = 100
 
@@ -108,15 +106,9 @@ export function restartProcess({ restarts, workers, hosts, spec }: MasterParts, 
   return kind === undefined || one === undefined ? {} : { status: restarts.beginOne(one) }
 }
 
-/** The reports of the workers that answer in time. */
-async function reportsOf<Report>({ workers }: MasterParts, ask: (worker: RunningWorker) => Promise<Report>): Promise<Report[]> {
-  const replies = await Promise.allSettled(workers.ready.map(ask))
-  return replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []))
-}
-
 /** State of the upstreams, summed over the workers that report in time. */
 export async function upstreamsOf(parts: MasterParts): Promise<UpstreamSummary> {
-  const reports = await reportsOf(parts, ({ peer }) => peer.call('upstreams', undefined, REPORT))
+  const { reports } = await reportsOf(parts, ({ peer }) => peer.call('upstreams', undefined, REPORT))
   const groups = new Map<string, UpstreamSummary['groups'][number]>()
   for (const group of reports.flatMap((report) => report.groups)) {
     const known = groups.get(group.name)
@@ -128,7 +120,7 @@ export async function upstreamsOf(parts: MasterParts): Promise<UpstreamSummary> 
 
 /** Recorded flows of the workers that answer in time, the newest first. */
 export async function flowsOf(parts: MasterParts, query: FlowQuery): Promise<FlowPage> {
-  const reports = await reportsOf(parts, ({ peer }) => peer.call('flows', query, REPORT))
+  const { reports } = await reportsOf(parts, ({ peer }) => peer.call('flows', query, REPORT))
   const flows = reports.flatMap((report) => report.flows).sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
   return { flows: flows.slice(0, query.limit), answered: reports.length, total: parts.workers.count }
 }
@@ -182,9 +174,9 @@ function largestUsers(usages: readonly SiteUsage[]): CacheReport['isr']['sites']
 export async function cacheStats(parts: MasterParts): Promise<CacheReport> {
   const { workers, hosts, caches, spec } = parts
   // A worker that does not respond counts as empty.
-  const replies = await reportsOf(parts, ({ peer }) => peer.call('cacheStats', undefined, REPORT))
-  const l0Entries = replies.reduce((sum, reply) => sum + reply.l0Entries, 0)
-  const l0Bytes = replies.reduce((sum, reply) => sum + reply.l0Bytes, 0)
+  const { reports } = await reportsOf(parts, ({ peer }) => peer.call('cacheStats', undefined, REPORT))
+  const l0Entries = reports.reduce((sum, reply) => sum + reply.l0Entries, 0)
+  const l0Bytes = reports.reduce((sum, reply) => sum + reply.l0Bytes, 0)
   const { l0, isr, proxy } = spec().config.cache
   const { last, unsettled } = caches.purges.hostState()
   const pools = isolatePools(parts)

@@ -17,6 +17,7 @@ import {
   upstreamsOf,
 } from './actions.ts'
 import { healthOf } from './instance-health.ts'
+import { l0EntriesOf, l0EntryOf } from './l0-entries.ts'
 import type { MasterParts } from './parts.ts'
 import { siteStatuses, statusOf } from './status.ts'
 
@@ -54,6 +55,8 @@ export function workerHandlers(
     isolates: () => ({ pools: isolatePools(parts) }),
     modules: ({ site }) => modulesOf(parts, site),
     cacheStats: () => cacheStats(parts),
+    l0Entries: (query) => l0EntriesOf(parts, query),
+    l0Entry: (lookup) => l0EntryOf(parts, lookup),
     audit: async (record) => void (await parts.audit.add(record)),
     deploy: (order) => parts.releases.deploy(order),
     rollback: (order) => parts.releases.rollback(order),

@@ -1,5 +1,6 @@
 import type {
   ControlPlane,
+  Entries,
   Fleet,
   Flows,
   Follower,
@@ -16,7 +17,7 @@ import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
 import type { CallOptions, RpcCall, RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
-import { type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
+import { type L0ListQuery, type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
 import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
@@ -177,6 +178,17 @@ function pagesOf({ generation, isrStore, renderPages }: ControlPlaneParts): Page
   }
 }
 
+function entriesOf({ master, generation, isrStore, proxyStore }: ControlPlaneParts): Entries {
+  const l0 = {
+    list: (query: L0ListQuery) => master.call('l0Entries', query, ANSWER),
+    async find(key: string, maxBytes: number) {
+      const { body, bytes } = await master.open('l0Entry', { key, maxBytes }, ANSWER).reply
+      return body.entry && { entry: body.entry, body: bytes ?? new Uint8Array(0) }
+    },
+  }
+  return storedEntries({ isr: isrStore, proxy: proxyStore, l0, labels: () => labelsOf(generation()) })
+}
+
 function labelsOf({ spec }: ServingGeneration): string[] {
   return [...new Set(spec.sites.map(({ label }) => label))]
 }
@@ -207,7 +219,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       rollback: (order) => master.call('rollback', order, WAIT),
     },
     pages: pagesOf(parts),
-    entries: storedEntries({ isr: parts.isrStore, proxy: parts.proxyStore, labels: () => labelsOf(parts.generation()) }),
+    entries: entriesOf(parts),
   }
 }
 

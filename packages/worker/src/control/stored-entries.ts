@@ -1,11 +1,20 @@
 import type { Entries, EntryQuery, StoredResponse, StoreLayer } from '@svc/admin'
 import { type EntryStore, type ListedEntry, type ListingQuery, type ProxyStore, parseTagTerm, tagsOfTerm } from '@svc/cache'
 import { Pacer } from '@svc/core'
+import type { L0ListQuery, L0Page, L0Response } from '@svc/protocol'
+
+/** L0 of all workers. Rejects if the master is unreachable. */
+interface SharedL0 {
+  list(query: L0ListQuery): Promise<L0Page>
+  /** The response of a key, and the first `maxBytes` of its body. */
+  find(key: string, maxBytes: number): Promise<{ readonly entry: L0Response; readonly body: Uint8Array } | undefined>
+}
 
 /** Dependencies of `storedEntries`. A store is undefined as long as it is not wanted. */
 interface StoredEntriesParts {
   readonly isr: () => EntryStore | undefined
   readonly proxy: () => ProxyStore | undefined
+  readonly l0: SharedL0
   /** Labels of all sites. */
   readonly labels: () => readonly string[]
 }
@@ -14,26 +23,29 @@ interface StoredEntriesParts {
 const SLICE = 25
 /** Reads of the store for one page. */
 const MAX_READS = 80
+const MAX_CURSOR_CHARS = 64
 
 type Query = Omit<ListingQuery, 'limit' | 'cursor'>
 
 /** The shared stores as this worker reads them, without holding it up. */
-export function storedEntries({ isr, proxy, labels: allLabels }: StoredEntriesParts): Entries {
+export function storedEntries({ isr, proxy, l0, labels: allLabels }: StoredEntriesParts): Entries {
   const storeOf = (layer: StoreLayer) => (layer === 'isr' ? isr() : proxy()?.entries)
   return {
     usage: (labels) => ({ isr: shareOf(isr(), new Set(labels)), proxy: shareOf(proxy()?.entries, new Set(labels)) }),
     async list(query) {
-      const store = storeOf(query.layer)
-      if (store === undefined) return { entries: [], cursor: null }
+      const { layer } = query
+      if (layer === 'l0') return listL0(l0, query, allLabels())
+      const store = storeOf(layer)
+      if (store === undefined) return { entries: [], cursor: null, missing: [] }
       const { entries, cursor } = await listPage(store, queriesOf(query, allLabels()), query)
-      return { entries: entries.map((entry) => responseOf(query.layer, entry)), cursor }
+      return { entries: entries.map((entry) => responseOf(layer, entry)), cursor, missing: [] }
     },
-    find(layer, key, labels) {
-      const entry = storeOf(layer)?.look(key)
-      const isFound = entry?.facts.kind === 'response' && labels?.includes(entry.facts.label) !== false
-      return isFound ? responseOf(layer, entry) : undefined
+    async find(layer, key, labels) {
+      const found = layer === 'l0' ? await findL0(l0, key) : findStored(storeOf(layer), layer, key)
+      return found === undefined || labels?.includes(found.label) === false ? undefined : found
     },
     async body(layer, key, maxBytes) {
+      if (layer === 'l0') return (await l0.find(key, maxBytes))?.body
       const entry = storeOf(layer)?.get(key)
       if (entry?.bodyFile === undefined) return entry && Uint8Array.from(entry.body.subarray(0, maxBytes))
       const file = await proxy()?.files.open(entry.bodyFile)
@@ -47,6 +59,41 @@ export function storedEntries({ isr, proxy, labels: allLabels }: StoredEntriesPa
         )
         .finally(() => file.close())
     },
+  }
+}
+
+function findStored(store: EntryStore | undefined, layer: StoreLayer, key: string): StoredResponse | undefined {
+  const entry = store?.look(key)
+  return entry?.facts.kind === 'response' ? responseOf(layer, entry) : undefined
+}
+
+async function findL0(l0: SharedL0, key: string): Promise<StoredResponse | undefined> {
+  const found = await l0.find(key, 0)
+  return found && l0ResponseOf(found.entry)
+}
+
+async function listL0(l0: SharedL0, query: EntryQuery, all: readonly string[]): ReturnType<Entries['list']> {
+  const { labels, tag, prefix, limit, cursor } = query
+  const term = tag === undefined ? undefined : parseTagTerm(tag, new Set(all))
+  if (tag !== undefined && term === undefined) return { entries: [], cursor: null, missing: [] }
+  const tags = term && tagsOfTerm(term, labels ?? all)
+  const wanted = labels && [...labels]
+  // Clients may make one up: it is a place in an order, nothing else.
+  const page = await l0.list({ labels: wanted, tags, prefix, limit, after: cursor?.slice(0, MAX_CURSOR_CHARS) ?? '' })
+  return { entries: page.entries.map(l0ResponseOf), cursor: page.cursor, missing: page.missing }
+}
+
+function l0ResponseOf({ digest: _, storedAt, freshUntil, host, query, ...facts }: L0Response): StoredResponse {
+  const fresh = textOf(freshUntil)
+  return {
+    ...facts,
+    layer: 'l0',
+    host: host === '' ? null : host,
+    query,
+    uri: undefined,
+    stored_at: textOf(storedAt) ?? '',
+    fresh_until: fresh,
+    stale_until: fresh,
   }
 }
 
@@ -101,7 +148,7 @@ async function listPage(
 
 const URI_TAG = 'uri:'
 
-function responseOf(layer: StoreLayer, { key, facts, bytes }: ListedEntry): StoredResponse {
+function responseOf(layer: StoreLayer, { key, facts, bytes, hits }: ListedEntry): StoredResponse {
   const { label, host, path, tags, status, createdAt, ttlMs, swrMs, isMarkedStale } = facts
   const uri = layer === 'proxy' ? tags.find((tag) => tag.startsWith(URI_TAG))?.slice(URI_TAG.length) : undefined
   const freshUntil = isMarkedStale ? createdAt : timeAfter(createdAt, ttlMs)
@@ -116,6 +163,7 @@ function responseOf(layer: StoreLayer, { key, facts, bytes }: ListedEntry): Stor
     tags: tags.filter((tag) => !tag.startsWith(URI_TAG)),
     status,
     bytes,
+    hits,
     stored_at: textOf(createdAt) ?? '',
     fresh_until: textOf(freshUntil),
     stale_until: textOf(timeAfter(createdAt, ttlMs === null ? null : ttlMs + swrMs)),

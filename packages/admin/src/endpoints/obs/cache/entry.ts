@@ -11,8 +11,8 @@ export const obsCacheEntry = endpoint({
   summary: 'Shows a stored response without its body.',
   query: () => z.strictObject({ layer: layer(), key: text('Key, as the listing has it.', 32_768) }),
   response: entryResponse,
-  handle(plane, { query, caller }) {
-    const entry = requireEntry(plane, query.key)
+  async handle(plane, { query, caller }) {
+    const entry = await requireEntry(plane, query.key)
     if (entry.layer !== query.layer) throw unknownEntry(query.key)
     return entryAnswer(plane, entry, { hasBody: false, caller })
   },

@@ -15,14 +15,15 @@ export const cacheEntry = endpoint({
   summary: 'Shows a stored response; its body to a tenant_admin.',
   query: () => z.strictObject({ body: flag('1: with the first MiB of its body.') }),
   response: entryResponse,
-  handle: (plane, { params, query, caller }) =>
-    entryAnswer(plane, requireEntry(plane, params['key'] ?? ''), { hasBody: query.body === '1', caller }),
+  handle: async (plane, { params, query, caller }) =>
+    entryAnswer(plane, await requireEntry(plane, params['key'] ?? ''), { hasBody: query.body === '1', caller }),
 })
 
 /** Variants of a response go together: a client that gets another one would see the old content. */
-function orderOf({ layer, label, path: ofEntry, uri }: StoredResponse): PurgeOrder {
+function orderOf({ layer, label, host, path: ofEntry, uri }: StoredResponse): PurgeOrder {
+  const hosts = layer === 'l0' && host !== null ? [host] : null
   const scope =
-    uri === undefined ? ({ kind: 'paths', paths: [ofEntry], hosts: null } as const) : ({ kind: 'uris', uris: [uri] } as const)
+    uri === undefined ? ({ kind: 'paths', paths: [ofEntry], hosts } as const) : ({ kind: 'uris', uris: [uri] } as const)
   return { layers: [layer], scopes: [scope], mode: 'drop', labels: [label] }
 }
 
@@ -34,7 +35,7 @@ export const dropCacheEntry = endpoint({
   summary: 'Drops a stored response with its variants.',
   response: purgeResponse,
   async handle(plane, { params }) {
-    const entry = requireEntry(plane, params['key'] ?? '')
+    const entry = await requireEntry(plane, params['key'] ?? '')
     const outcome = await plane.purges.purge(orderOf(entry))
     return purgeAnswer({ layer: entry.layer, scope: { key: params['key'] }, outcome, tookMs: outcome.tookMs })
   },
