@@ -74,14 +74,14 @@ const rules: readonly BuiltinRule[] = [
     name: 'worker_crash_loop',
     forMs: 0,
     unit: 'workers',
-    hint: 'Workers die again and again. The log has the reason: look for "worker died".',
+    hint: 'Workers die again and again. The log has the reason for each death.',
     judge: ({ looping }) => count(looping.workers),
   },
   {
     name: 'host_crash_loop',
     forMs: 0,
     unit: 'render hosts',
-    hint: 'Render hosts die again and again. The log names the sites with renders in flight: look for "render host died".',
+    hint: 'Render hosts die again and again. The log has the reason for each death, and the sites with renders in flight.',
     judge: ({ looping }) => count(looping.hosts),
   },
   {
