@@ -1,5 +1,5 @@
 import type { Endpoint } from '../src/index.ts'
-import { cacheReport, type FakePlane, flow, release, stored } from './fake-plane.ts'
+import { cacheReport, type FakePlane, flow, release, stored, traffic } from './fake-plane.ts'
 
 /** A request that an endpoint carries out, with `FakePlane` behind it. */
 export interface EndpointCase {
@@ -212,6 +212,10 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin/api/plugins': missing,
   'PUT /__svc/admin/api/plugins/:name': { ...missing, params: { name: 'auth' }, body: { enabled: true } },
 
+  'GET /__svc/obs/analytics': {
+    answer: { ok: true, site: null, window: '1h', ...traffic },
+    naming: { query: { site: 'shop' } },
+  },
   'GET /__svc/obs/logs': { answer: { ok: true, lines: [{ msg: 'hello' }, {}], dropped: 3 }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/alerts': { answer: { ok: true } },

@@ -1,5 +1,14 @@
 import { AppError } from '@svc/core'
-import type { AlertReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
+import type {
+  AlertReport,
+  AnalyticsReport,
+  AuditRecord,
+  CacheReport,
+  Flow,
+  PurgeOutcome,
+  Release,
+  ReloadReport,
+} from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
@@ -50,6 +59,24 @@ const alerts: AlertReport['alerts'] = [
   { ...alert, name: 'site_unit_away', state: 'pending', value: 1, unit: '', site: 'blog' },
   { ...alert, name: 'disk_space', state: 'ok', value: 50.5, unit: '% free', site: null, subject: '/var/cache/blog' },
 ]
+/** The traffic of sites. */
+export const traffic: AnalyticsReport = {
+  step_secs: 60,
+  buckets: [
+    {
+      at: '2026-01-01T00:00:00.000Z',
+      requests: 3,
+      status: { '1xx': 0, '2xx': 2, '3xx': 0, '4xx': 0, '5xx': 1 },
+      bytes: 900,
+      hits: { l0: 1, isr: 0, proxy: 0 },
+      misses: 2,
+      p50_ms: 1.5,
+      p95_ms: 20,
+      p99_ms: null,
+    },
+  ],
+  top: { paths: [{ name: '/a', count: 3 }], referrers: [], clients: [{ name: '192.0.2.1', count: 3 }] },
+}
 
 export const outcome: PurgeOutcome = {
   number: 1,
@@ -149,6 +176,11 @@ export class FakePlane implements ControlPlane {
     },
   }
   readonly followers: Follower<string>[] = []
+
+  analytics: ControlPlane['analytics'] = async (query) => {
+    this.calls.push({ analytics: query })
+    return traffic
+  }
 
   readonly sessions: ControlPlane['sessions'] = {
     users: async () => [{ username: 'root', role: 'super_admin' }],

@@ -42,6 +42,7 @@ import {
   sessionRecord,
   tokenRequest,
 } from './session-messages.ts'
+import { analyticsReport, trafficBatch, trafficQuery } from './traffic-messages.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
 const hostEndpoints = guard.arrayOf(
@@ -191,6 +192,10 @@ export const masterMethods = {
   followFlows: method(flowFilter, guard.nothing),
   /** The alerts, as of their last evaluation. */
   alerts: method(guard.nothing, alertReport),
+  /** Traffic that the worker has counted since its last report. */
+  traffic: method(trafficBatch, guard.nothing),
+  /** The traffic of sites in a window of time. */
+  analytics: method(trafficQuery, analyticsReport),
   /** Lines of the worker's log. */
   log: method(logBatch, guard.nothing),
   /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */

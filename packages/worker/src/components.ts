@@ -20,6 +20,7 @@ import { sendFailure } from './request/error-response.ts'
 import { EventStreams } from './request/event-streams.ts'
 import { FlowLog } from './request/flow-log.ts'
 import { RuleTables } from './route-rules/rule-tables.ts'
+import type { WorkerTraffic } from './traffic/worker-traffic.ts'
 import { VhostRuntimes } from './vhost/index.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -34,12 +35,14 @@ interface ComponentOptions {
   readonly log: WorkerLog
   readonly metrics: MetricSet
   readonly httpMetrics: HttpMetrics
+  readonly traffic: WorkerTraffic
 }
 
 export type WorkerComponents = ReturnType<typeof createComponents>
 
 /** Makes the components of a worker, each with those that it needs. Nothing listens or connects yet. */
-export function createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics }: ComponentOptions) {
+export function createComponents(own: ComponentOptions) {
+  const { workerId, passwordThread, master, log, metrics, httpMetrics, traffic } = own
   const { onProblem } = log
   const generations = new Generations()
   const generation = () => generations.current
@@ -58,7 +61,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     events: { problem: onProblem, lost: (host, sites) => master.notify('hostLost', { host, sites: [...sites] }) },
   })
   const renderer = new HostRenderer(hosts)
-  const caches = createCaches({ master, log, metrics, httpMetrics, generations, renderer, purge: plane.purges.purge })
+  const caches = createCaches({ ...own, generations, renderer, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
   const vhosts = new VhostRuntimes({ passwordThread, onProblem })
   const rules = new RuleTables()
@@ -91,6 +94,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     log,
     metrics,
     httpMetrics,
+    traffic,
     generations,
     draining,
     hosts,
@@ -106,13 +110,13 @@ export function createComponents({ workerId, passwordThread, master, log, metric
   }
 }
 
-interface CacheOptions extends Pick<ComponentOptions, 'master' | 'log' | 'metrics' | 'httpMetrics'> {
+interface CacheOptions extends Pick<ComponentOptions, 'master' | 'log' | 'metrics' | 'httpMetrics' | 'traffic'> {
   readonly generations: Generations
   readonly renderer: HostRenderer
   readonly purge: ConstructorParameters<typeof WorkerProxyCache>[0]['purge']
 }
 
-function createCaches({ master, log, metrics, httpMetrics, generations, renderer, purge }: CacheOptions) {
+function createCaches({ master, log, metrics, httpMetrics, traffic, generations, renderer, purge }: CacheOptions) {
   const { onProblem } = log
   const clock = systemClock
   const ledger = new PurgeLedger()
@@ -132,6 +136,7 @@ function createCaches({ master, log, metrics, httpMetrics, generations, renderer
     ledger,
     metrics,
     httpMetrics,
+    traffic,
     log: log.requests,
     makeRequestId,
     clock,

@@ -6,6 +6,7 @@ import { ExitCode, masterMethods, PROTOCOL_VERSION, workerMethods } from '@svc/p
 import { HttpMetrics, MetricSet } from '@svc/telemetry'
 import { createComponents, MASTER_TIMEOUT_MS } from './components.ts'
 import { masterOrders } from './master-orders.ts'
+import { WorkerTraffic } from './traffic/worker-traffic.ts'
 import { WorkerLog } from './worker-log.ts'
 
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.
@@ -16,17 +17,19 @@ const passwordThread = existsSync(bundled) ? bundled : new URL('./vhost/password
 const workerId = cluster.worker?.id ?? 0
 const metrics = new MetricSet()
 const httpMetrics = new HttpMetrics(metrics)
-const log = new WorkerLog(workerId, Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1), httpMetrics)
+const traffic = new WorkerTraffic()
+const log = new WorkerLog(workerId, Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1), { httpMetrics, traffic })
 const link = new RpcPeer({
   channel: createIpcChannel(process),
   local: workerMethods,
-  handlers: (master) => masterOrders(createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics })),
+  handlers: (master) => masterOrders(createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics, traffic })),
   remote: masterMethods,
   protocolVersion: PROTOCOL_VERSION,
   peerName: 'the master',
   onProblem: log.onProblem,
 })
 log.relay.connect(({ items: lines, dropped }) => link.call('log', { lines, dropped }, { timeoutMs: MASTER_TIMEOUT_MS }))
+traffic.connect((report) => link.call('traffic', report, { timeoutMs: MASTER_TIMEOUT_MS }))
 link.closed.then(
   () => process.exit(ExitCode.ok),
   () => process.exit(ExitCode.internal),

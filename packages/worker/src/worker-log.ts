@@ -3,6 +3,7 @@ import { AccessLog, createLogger, createLogRelay, type HttpMetrics, type Logger 
 import type { ServingGeneration } from './generation/serving-generation.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { RequestLog } from './request/request-log.ts'
+import type { WorkerTraffic } from './traffic/worker-traffic.ts'
 
 const CLOSE_TIMEOUT_MS = 1_000
 
@@ -11,6 +12,7 @@ export class WorkerLog {
   readonly #workerId: number
   readonly #accessLogFd: number
   readonly #httpMetrics: HttpMetrics
+  readonly #traffic: WorkerTraffic
   /** Sends the lines to the master. */
   readonly relay = createLogRelay()
   #logger: Logger
@@ -18,12 +20,17 @@ export class WorkerLog {
   #requests: RequestLog
 
   /** @param accessLogFd where access lines go */
-  constructor(workerId: number, accessLogFd: number, httpMetrics: HttpMetrics) {
+  constructor(
+    workerId: number,
+    accessLogFd: number,
+    counts: { readonly httpMetrics: HttpMetrics; readonly traffic: WorkerTraffic },
+  ) {
     this.#workerId = workerId
     this.#accessLogFd = accessLogFd
-    this.#httpMetrics = httpMetrics
+    this.#httpMetrics = counts.httpMetrics
+    this.#traffic = counts.traffic
     this.#logger = this.#createLogger({ level: 'info', format: 'json' })
-    this.#requests = new RequestLog(httpMetrics, undefined)
+    this.#requests = new RequestLog(this.#httpMetrics, undefined, this.#traffic)
   }
 
   /** The log of finished requests. A reload may replace it. */
@@ -68,7 +75,7 @@ export class WorkerLog {
     this.#logger = this.#createLogger({ level, format })
     const old = this.#accessLog
     this.#accessLog = access ? new AccessLog({ format, fd: this.#accessLogFd }) : undefined
-    this.#requests = new RequestLog(this.#httpMetrics, this.#accessLog)
+    this.#requests = new RequestLog(this.#httpMetrics, this.#accessLog, this.#traffic)
     old?.close(CLOSE_TIMEOUT_MS).catch(this.onProblem)
   }
 

@@ -22,6 +22,7 @@ import { FlowLog } from '../src/request/flow-log.ts'
 import type { Stage } from '../src/request/request-context.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
+import { WorkerTraffic } from '../src/traffic/worker-traffic.ts'
 import { type LocationHandlers, VhostRuntimes } from '../src/vhost/index.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 
@@ -66,6 +67,7 @@ export class PipelineServer {
   readonly failures: ReportedFailure[] = []
   readonly ledger = new PurgeLedger()
   readonly flows = new FlowLog()
+  readonly traffic: WorkerTraffic
   /** The clock of L0. */
   readonly clock = new ManualClock(Date.now())
   /** Answers in place of the sites' applications, where it does not say "next". */
@@ -111,13 +113,15 @@ export class PipelineServer {
       closeSync(fd)
     })
     const httpMetrics = new HttpMetrics(this.#metrics)
-    const log = new RequestLog(httpMetrics, this.#accessLog)
+    this.traffic = new WorkerTraffic(this.clock)
+    const log = new RequestLog(httpMetrics, this.#accessLog, this.traffic)
     const makeRequestId = () => `id-${++this.#ids}`
     this.l0 = new WorkerL0({
       generation: () => this.generation,
       ledger: this.ledger,
       metrics: this.#metrics,
       httpMetrics,
+      traffic: this.traffic,
       log: () => log,
       makeRequestId,
       clock: this.clock,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { HttpMetrics, MetricSet } from '@svc/telemetry'
 import type { RequestContext } from '../src/request/request-context.ts'
 import { RequestLog } from '../src/request/request-log.ts'
+import { WorkerTraffic } from '../src/traffic/worker-traffic.ts'
 import { PipelineServer } from './pipeline-server.ts'
 
 test('a rewritten request that the engine refuses on its way is counted with the status of the engine', async (t) => {
@@ -17,7 +18,7 @@ test('a rewritten request that the engine refuses on its way is counted with the
   const [context] = contexts
   assert.ok(context !== undefined)
   const metrics = new MetricSet()
-  const log = new RequestLog(new HttpMetrics(metrics), undefined)
+  const log = new RequestLog(new HttpMetrics(metrics), undefined, new WorkerTraffic())
   const { request } = context.exchange
   log.refused({ request, status: 408, code: 'timeout', method: 'GET', target: '/', listener: '', remoteAddress: '' })
   log.finished(context, true)

@@ -18,6 +18,7 @@ import { FlowLog } from '../src/request/flow-log.ts'
 import type { Stage } from '../src/request/request-context.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
+import { WorkerTraffic } from '../src/traffic/worker-traffic.ts'
 import { VhostRuntimes } from '../src/vhost/index.ts'
 
 /** Options of a served directory. */
@@ -59,13 +60,15 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   )
   const metrics = new MetricSet()
   const httpMetrics = new HttpMetrics(metrics)
-  const log = new RequestLog(httpMetrics, undefined)
+  const traffic = new WorkerTraffic()
+  const log = new RequestLog(httpMetrics, undefined, traffic)
   const makeRequestId = () => 'id'
   const l0 = new WorkerL0({
     generation: () => generation,
     ledger: new PurgeLedger(),
     metrics,
     httpMetrics,
+    traffic,
     log: () => log,
     makeRequestId,
     clock: systemClock,

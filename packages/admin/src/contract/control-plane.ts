@@ -2,6 +2,7 @@ import type { User } from '@svc/auth'
 import type { Guarded } from '@svc/core'
 import type {
   AlertReport,
+  AnalyticsReport,
   AppReset,
   AuditPage,
   AuditRecord,
@@ -36,6 +37,7 @@ import type {
   SiteStatus,
   StatusReport,
   TokenRequest,
+  TrafficQuery,
   UpstreamSummary,
 } from '@svc/protocol'
 
@@ -330,6 +332,8 @@ export interface ControlPlane {
   readonly flows: Flows
   /** Rejects if the master is unreachable. */
   alerts(): Promise<AlertReport>
+  /** The traffic of sites. Rejects if the master is unreachable. */
+  analytics(query: TrafficQuery): Promise<AnalyticsReport>
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

@@ -72,6 +72,7 @@ import { healthReport } from '../endpoints/health/health-report.ts'
 import { liveness } from '../endpoints/health/liveness.ts'
 import { metrics } from '../endpoints/metrics/metrics.ts'
 import { alerts } from '../endpoints/obs/alerts.ts'
+import { analytics } from '../endpoints/obs/analytics.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
 import { logStream } from '../endpoints/obs/logs/stream.ts'
 import { logs } from '../endpoints/obs/logs.ts'
@@ -140,6 +141,7 @@ const fixed: readonly Endpoint[] = [
 
   ...managed,
 
+  analytics,
   { ...cacheEntries, path: '/__svc/obs/cache', group: 'obs' },
   obsCacheEntry,
   logs,

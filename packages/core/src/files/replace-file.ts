@@ -9,12 +9,12 @@ const PARTIAL = /^(.+)\.[0-9a-f]{8}\.tmp$/
  * process leaves the old content or the new, and perhaps a partial file: see `targetOfPartial`.
  * @param isSynced the same is true when the machine loses power
  */
-export async function replaceFile(path: string, text: string, isSynced = false): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array, isSynced = false): Promise<void> {
   const partial = `${path}.${randomBytes(4).toString('hex')}.tmp`
   try {
     const file = await open(partial, 'wx', PRIVATE)
     try {
-      await file.writeFile(text)
+      await file.writeFile(content)
       if (isSynced) await file.sync()
     } finally {
       await file.close()

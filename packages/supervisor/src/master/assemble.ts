@@ -17,6 +17,7 @@ import {
 import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/order-certificate.ts'
+import { Analytics } from '../analytics/analytics.ts'
 import { AuditLog } from '../audit/audit-log.ts'
 import { ConfigChecks } from '../config-check/config-checks.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
@@ -225,6 +226,13 @@ function makeReloader(
   return new Reloader({ load, current: access.get, target, certificates, started, clock, logger })
 }
 
+function startAnalytics({ deps: { clock, logger }, access, stack }: AssembleOptions): Analytics {
+  const analytics = new Analytics({ stateDir: access.get().config.server.state_dir, clock, logger })
+  analytics.start()
+  stack.push('analytics', () => analytics.close())
+  return analytics
+}
+
 /**
  * Makes the parts of an instance in the order of their dependencies. No process runs yet: calls from the fleets into later parts
  * arrive only after the fleets are started.
@@ -295,6 +303,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const restarts = new RollingRestart(() => hosts.replaceables)
   const configChecks = new ConfigChecks({ source: deps.options.source, program: deps.options.programs.configCheck })
   stack.push('config checks', () => configChecks.close())
+  // Closed after the workers, which report to the end.
+  const analytics = startAnalytics(options)
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
@@ -315,6 +325,6 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   await releases.tidy()
   const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, releases, configChecks }
-  const parts: MasterParts = { ...common, caches, ...own, alerts: makeAlerts(() => parts, deps, stack) }
+  const parts: MasterParts = { ...common, caches, analytics, ...own, alerts: makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

@@ -71,6 +71,8 @@ export function workerHandlers(
     alerts: () => parts.alerts.report(),
     flows: (query) => flowsOf(parts, query),
     followFlows: (filter, context) => parts.flowFeed.follow(filter, context),
+    traffic: (batch) => void parts.analytics.add(batch),
+    analytics: (query) => parts.analytics.report(query),
     log: (batch) => void parts.logs.addBatch(batch),
     logs: (query) => parts.logs.page(query),
     followLogs: ({ filter }, context) => parts.logs.follow(filter, context),

@@ -211,6 +211,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     logs: logsOf(parts),
     flows: flowsOf(parts),
     alerts: () => master.call('alerts', undefined, ANSWER),
+    analytics: (query) => master.call('analytics', query, ANSWER),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     releases: {

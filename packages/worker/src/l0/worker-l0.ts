@@ -13,6 +13,7 @@ import type { ReadyEnd, ReadyRequest, ReadyResponse, ReadyResponses } from '@svc
 import { HeaderBlocks, type ReadyHead, readyHeadOf } from '@svc/engine'
 import {
   type CidrSet,
+  type ClientInfo,
   type ContentCoding,
   clientOf,
   contentRange,
@@ -24,10 +25,12 @@ import {
 } from '@svc/http'
 
 import type { WorkerCacheStats } from '@svc/protocol'
-import { type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
+import { type HttpMetrics, type HttpSeries, L0Metrics, latencyBin, type MetricSet } from '@svc/telemetry'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { L0Admission, WorkerFacts } from '../request/l0-capture.ts'
 import type { HitRequest } from '../request/request-log.ts'
+import type { SiteCounter } from '../traffic/site-counter.ts'
+import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { dropOutdated } from './drop-outdated.ts'
 
 /** Writes down hits in the access log. */
@@ -45,6 +48,7 @@ interface WorkerL0Options {
   readonly ledger: PurgeLedger
   readonly metrics: MetricSet
   readonly httpMetrics: HttpMetrics
+  readonly traffic: WorkerTraffic
   readonly log: () => HitLog
   readonly makeRequestId: () => string
   readonly clock: TurnClock
@@ -81,8 +85,10 @@ export class WorkerL0 implements ReadyResponses {
   #startedAt = 0
   #series: HttpSeries | undefined
   #hit: HitRequest | undefined
+  #counter: SiteCounter | undefined
   /** Of the hit that was measured last: looking at the clock again costs as much as finding the entry. */
   #durationMs = 0
+  #latencyBin = 0
   #untilMeasured = 0
   // Of the last request that was not answered from here.
   #outcome: 'miss' | 'skip' = 'skip'
@@ -151,6 +157,10 @@ export class WorkerL0 implements ReadyResponses {
     this.#metrics.hits.value++
     this.#startedAt = startedAt
     this.#series = ask.method === 'GET' ? entry.facts.get : entry.facts.head
+    const { traffic } = entry.facts
+    this.#counter = traffic
+    const weight = traffic.takeWeight()
+    if (weight > 0) this.#countNames(ask, traffic, weight)
     if (this.#options.log().isWritten && entry.facts.isAccessLogged) this.#hit = this.#hitOf(ask, entry)
     return this.#answer
   }
@@ -168,9 +178,12 @@ export class WorkerL0 implements ReadyResponses {
     if (this.#untilMeasured-- === 0 || this.#hit !== undefined) {
       this.#durationMs = this.#options.clock.monotonic() - this.#startedAt
       this.#untilMeasured = HITS_PER_MEASUREMENT - 1
+      this.#latencyBin = latencyBin(this.#durationMs)
     }
     const durationMs = this.#durationMs
     this.#series?.record(head.status, durationMs, 0, bytes)
+    this.#counter?.record(head.status, bytes, this.#latencyBin)
+    this.#counter?.recordHit('l0')
     if (this.#hit === undefined) return
     this.#options.log().hit(this.#hit, head.status, bytes, durationMs)
     this.#hit = undefined
@@ -181,11 +194,14 @@ export class WorkerL0 implements ReadyResponses {
     const bytes = body?.byteLength ?? 0
     const startedAt = this.#startedAt
     const series = this.#series
+    const counter = this.#counter
     const hit = this.#hit
     this.#hit = undefined
     return () => {
       const durationMs = this.#options.clock.monotonic() - startedAt
       series?.record(head.status, durationMs, 0, bytes)
+      counter?.record(head.status, bytes, latencyBin(durationMs))
+      counter?.recordHit('l0')
       if (hit !== undefined) this.#options.log().hit(hit, head.status, bytes, durationMs)
     }
   }
@@ -196,6 +212,7 @@ export class WorkerL0 implements ReadyResponses {
       cache,
       ledger: this.#options.ledger,
       metrics: this.#options.httpMetrics,
+      traffic: this.#options.traffic,
       clock: this.#options.clock,
       filling: new Set(),
       addressOf: (listener) => this.#addresses?.get(listener),
@@ -247,14 +264,24 @@ export class WorkerL0 implements ReadyResponses {
     return true
   }
 
-  #hitOf(ask: ReadyRequest, { facts }: Entry): HitRequest {
-    const { method, scheme, host, parsed } = ask
+  #clientOf(ask: ReadyRequest): ClientInfo {
+    const { scheme, host } = ask
     const remoteAddress = ask.remoteAddress()
     const trusted = this.#options.generation().trustedProxies
-    const isTrusted = trusted.contains(remoteAddress)
-    const headers = isTrusted ? ask.fieldList() : []
-    const client = clientOf({ scheme, host, remoteAddress, headers }, trusted)
-    const givenId = isTrusted ? ask.field('x-request-id') : undefined
+    const headers = trusted.contains(remoteAddress) ? ask.fieldList() : []
+    return clientOf({ scheme, host, remoteAddress, headers }, trusted)
+  }
+
+  #countNames(ask: ReadyRequest, counter: SiteCounter, weight: number): void {
+    const client = this.#clientOf(ask)
+    const origin = `${client.scheme}://${client.host}`
+    counter.recordNames({ path: ask.parsed.path, referrer: ask.field('referer'), origin, client: client.address }, weight)
+  }
+
+  #hitOf(ask: ReadyRequest, { facts }: Entry): HitRequest {
+    const { method, parsed } = ask
+    const client = this.#clientOf(ask)
+    const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
     return {
       requestId: givenId ?? this.#options.makeRequestId(),
       site: facts.site,

@@ -16,6 +16,8 @@ import { asError, type Clock } from '@svc/core'
 import type { ReadyHead } from '@svc/engine'
 import { type ClientInfo, type ContentCoding, encodingClass, type HttpRequest, parseHost, type ResponseHead } from '@svc/http'
 import type { HttpMetrics, HttpSeries } from '@svc/telemetry'
+import type { SiteCounter } from '../traffic/site-counter.ts'
+import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
 
 /** Notes of a worker on a response in L0, so that a hit is counted and logged like any other response. */
@@ -27,6 +29,7 @@ export interface WorkerFacts extends L0Facts {
   readonly isOfSpelling: boolean
   readonly get: HttpSeries
   readonly head: HttpSeries
+  readonly traffic: SiteCounter
 }
 
 /** The request that an offer is made for. */
@@ -49,6 +52,7 @@ export interface L0Admission {
   readonly cache: L0Cache<ReadyHead, WorkerFacts>
   readonly ledger: PurgeLedger
   readonly metrics: HttpMetrics
+  readonly traffic: WorkerTraffic
   readonly clock: Clock
   /** Names of the keys whose responses are being made for L0 alone. */
   readonly filling: Set<string>
@@ -244,6 +248,7 @@ class AdmissionTicket {
       isOfSpelling: offering.isOfSpelling,
       get: this.#tools.metrics.series('GET', offering.pathGroup),
       head: this.#tools.metrics.series('HEAD', offering.pathGroup),
+      traffic: this.#tools.traffic.of(offering.site),
     }
   }
 }

@@ -121,7 +121,7 @@ export class RequestContext {
     this.#tools.flows.ended({
       trail: this.#trail,
       slowMs: this.generation.config.obs.slow_ms,
-      mayBeSlow: this.#events === undefined && this.#status !== 101,
+      mayBeSlow: !this.isOpenEnded,
       isFailed: status >= 500 || isRefused || this.#wasCut,
       isAborted: this.#ending === 'aborted' || this.#wasCut,
       startedAt: this.startedAt,
@@ -133,6 +133,11 @@ export class RequestContext {
       requestId: () => this.requestId,
     })
     this.#trail = undefined
+  }
+
+  /** True for a WebSocket and for a stream of events: they last as long as their clients want them to. */
+  get isOpenEnded(): boolean {
+    return this.#events !== undefined || this.#status === 101
   }
 
   get isAnswered(): boolean {

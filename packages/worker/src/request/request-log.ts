@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import type { Refusal } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
-import type { AccessEntry, AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
+import { type AccessEntry, type AccessLog, type HttpMetrics, type HttpSeries, latencyBin } from '@svc/telemetry'
+import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
 import { cacheWord } from './response-head.ts'
 
@@ -31,16 +32,18 @@ class SeriesCache {
 /** Status that nginx made customary for "the client went away before it was answered". */
 const CLIENT_CLOSED_REQUEST = 499
 
-/** Writes down finished requests: metrics and, where it is on, the access log. */
+/** Writes down finished requests: metrics, analytics and, where it is on, the access log. */
 export class RequestLog {
   readonly #series: SeriesCache
   readonly #accessLog: AccessLog | undefined
+  readonly #traffic: WorkerTraffic
   /** Status that the engine gave requests that were in the pipeline already. */
   readonly #refused = new WeakMap<HttpRequest, number>()
 
-  constructor(metrics: HttpMetrics, accessLog: AccessLog | undefined) {
+  constructor(metrics: HttpMetrics, accessLog: AccessLog | undefined, traffic: WorkerTraffic) {
     this.#series = new SeriesCache(metrics)
     this.#accessLog = accessLog
+    this.#traffic = traffic
   }
 
   /** Writes down a request that the engine answered by itself; one that is in the pipeline when it is finished there. */
@@ -75,9 +78,9 @@ export class RequestLog {
     this.#accessLog?.write({ ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' })
   }
 
-  /** To be called while there is a connection: reads the facts that are available only then, if they will be logged. */
+  /** To be called while there is a connection: reads the facts that are available only then. */
   began(request: HttpRequest): void {
-    if (this.#accessLog !== undefined) request.remoteAddress
+    request.remoteAddress
   }
 
   /** Writes down a request that went through the pipeline. */
@@ -87,6 +90,7 @@ export class RequestLog {
     const { request } = context
     const { status, bytes } = this.#outcome(context, isAborted)
     this.#series.get(request.method, context.pathGroup).record(status, durationMs, context.exchange.body.length ?? 0, bytes)
+    this.#count(context, { status, bytes }, durationMs)
     context.recordFlow(status, durationMs, isAborted && this.#refused.has(context.exchange.request))
     if (!context.isAccessLogged) return
     this.#accessLog?.write({
@@ -102,6 +106,25 @@ export class RequestLog {
       client: context.client.address,
       userAgent: request.header('user-agent') ?? '',
     })
+  }
+
+  /** Counts a request of a site for analytics. */
+  #count(
+    { site, request, exchange, client, cacheStatus, isOpenEnded }: RequestContext,
+    outcome: RequestOutcome,
+    ms: number,
+  ): void {
+    if (site === undefined) return
+    const counter = this.#traffic.of(site.config.id)
+    counter.record(outcome.status, outcome.bytes, isOpenEnded ? undefined : latencyBin(ms))
+    if (cacheStatus.startsWith('svc-isr; hit')) counter.recordHit('isr')
+    else if (cacheStatus.startsWith('svc-proxy; hit')) counter.recordHit('proxy')
+    else if (request.method === 'GET' || request.method === 'HEAD') counter.totals.recordMiss()
+    const weight = counter.takeWeight()
+    if (weight === 0) return
+    const { path } = exchange.request
+    const origin = `${client.scheme}://${client.host}`
+    counter.recordNames({ path, referrer: request.header('referer'), origin, client: client.address }, weight)
   }
 
   #outcome(context: RequestContext, isAborted: boolean): RequestOutcome {
