@@ -8,6 +8,7 @@ import { hashPassword } from '../packages/auth/src/index.ts'
 const API = '/__svc/admin/api'
 const password = 'correct horse'
 const hash = await hashPassword(password)
+const otherHash = await hashPassword(password)
 const SECRET = '0123456789abcdef0123456789abcdef'
 
 function user(username: string, role: string): string {
@@ -292,6 +293,11 @@ test('users and secret of a reload count at once', async (t) => {
   assert.deepEqual(await panel.everywhere(vera), new Set([401]))
   assert.equal((await panel.login('vera')).status, 401)
   assert.deepEqual(await panel.everywhere(root), new Set([200]))
+  const tom = await panel.bearer('tom')
+  await reload((text) => text.replace(user('tom', 'tenant_admin'), user('tom', 'tenant_admin').replace(hash, otherHash)))
+  assert.deepEqual(await panel.everywhere(tom), new Set([401]), 'the password was changed')
+  assert.deepEqual(await panel.everywhere(root), new Set([200]))
+  assert.deepEqual(await panel.everywhere(await panel.bearer('tom')), new Set([200]))
   await reload((text) => text.replace(SECRET, SECRET.toUpperCase()))
   assert.deepEqual(await panel.everywhere(root), new Set([401]))
   assert.deepEqual(await panel.everywhere(await panel.bearer()), new Set([200]))

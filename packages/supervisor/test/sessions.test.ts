@@ -219,3 +219,28 @@ test('a revocation is answered when the workers know it', async (t) => {
   assert.equal(await revoking, true)
   assert.equal(await sessions.revoke({ jti: 'unknown' }), false)
 })
+
+test('a changed password ends the sessions and tokens of its user, and a login that it overtakes', async (t) => {
+  const bench = new Bench(t)
+  const sessions = await bench.open()
+  await sessions.followUsers()
+  assert.deepEqual(bench.announced, [])
+  await issued(login(sessions))
+  const kept = await issued(login(sessions, 'ben'))
+  const fresh = { username: 'ann', role: 'super_admin', password_hash: await hashPassword('new') } as const
+  const overtaken = login(sessions)
+  bench.admin = { ...bench.admin, users: [fresh, ...bench.admin.users.slice(1)] }
+  const following = sessions.followUsers()
+  assert.deepEqual(await overtaken, { refused: 'credentials' })
+  await following
+  assert.deepEqual(
+    bench.announced.map(({ users }) => users),
+    [[{ username: 'ann', issuedBefore: bench.clock.now() + 1_000 }]],
+  )
+  assert.deepEqual(
+    sessions.list().map(({ jti }) => jti),
+    [kept.jti],
+  )
+  const { issuedAt } = await issued(login(sessions, 'ann', '192.0.2.1', 'new'))
+  assert.equal(issuedAt, bench.clock.now() + 1_000, 'it is not among those that have ended')
+})

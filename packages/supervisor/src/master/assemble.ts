@@ -182,7 +182,7 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
 /** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
   { deps, access, manager, certificates, automatic, started, overrides }: AssembleOptions,
-  { workers, hosts, caches, served, watcher }: ChangeParts,
+  { workers, hosts, caches, served, watcher, sessions }: ChangeParts & Pick<MasterParts, 'sessions'>,
 ): Reloader {
   const { clock, logger } = deps
   const load = async () => {
@@ -210,8 +210,10 @@ function makeReloader(
       return async () => {
         const before = access.get()
         access.set(spec)
+        const usersFollowed = sessions.followUsers()
         await hosts.commit(spec.generation)
         await workers.commit(prepared, spec.generation)
+        await usersFollowed
         hosts.shared.places.retain(sharedSites(spec).map(({ id }) => id))
         await onServed(spec, before)
         await manager.announce('READY=1')
@@ -274,6 +276,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     clock,
     logger,
   })
+  await sessions.followUsers()
   const onPurged = ({ layers }: PurgeOrder) => metrics.countPurge(layers)
   const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, onPurged }, stack)
   const metrics = makeMetrics(options, { workers, hosts, caches })
@@ -299,7 +302,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     logger,
   })
   const changes = makeChanges(options, { workers, hosts, caches, served, watcher })
-  const reloader = makeReloader(options, { workers, hosts, caches, served, watcher })
+  const reloader = makeReloader(options, { workers, hosts, caches, served, watcher, sessions })
   const restarts = new RollingRestart(() => hosts.replaceables)
   const configChecks = new ConfigChecks({ source: deps.options.source, program: deps.options.programs.configCheck })
   stack.push('config checks', () => configChecks.close())

@@ -5,7 +5,7 @@ import type { Clock } from '@svc/core'
 import type { LoginRequest } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 
-type ConfiguredUser = Config['admin']['users'][number]
+export type ConfiguredUser = Config['admin']['users'][number]
 
 /** Dependencies of `Logins`. */
 interface LoginsOptions {
@@ -17,9 +17,9 @@ interface LoginsOptions {
   readonly logger: Logger
 }
 
-/** The user that a password proves, or why there is none. */
+/** The user that a password proves, as configured when the login began, or why there is none. */
 type LoginOutcome =
-  | { readonly kind: 'proved'; readonly user: User }
+  | { readonly kind: 'proved'; readonly user: ConfiguredUser }
   | { readonly kind: 'credentials' }
   | { readonly kind: 'throttled'; readonly retryAfterSecs: number }
 
@@ -99,7 +99,7 @@ export class Logins {
     this.#throttle.succeeded(attempt)
     this.#throttle.retain((name) => users().some((one) => one.username === name))
     logger.info({ username, address }, 'login')
-    return { kind: 'proved', user: publicUser(user) }
+    return { kind: 'proved', user }
   }
 
   /** Without any user it costs the same: strangers do not learn that there is none. */

@@ -1,6 +1,16 @@
 import { readdir, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { type Clock, codeOf, type Guarded, guard, loadRegularFile, messageOf, replaceFile, targetOfPartial } from '@svc/core'
+import {
+  type Clock,
+  codeOf,
+  type Guarded,
+  guard,
+  loadRegularFile,
+  messageOf,
+  replaceFile,
+  setNewest,
+  targetOfPartial,
+} from '@svc/core'
 import { coalesce, SupervisorError } from '@svc/processes'
 import { type Revocations, type RevokeRequest, type SessionRecord, sessionRecord } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -12,11 +22,13 @@ const MAX_RECORDS = 10_000
 const MAX_RECORDS_OF_USER = 100
 /** Revoked tokens of one user that are remembered one by one. Past it, all that were issued to the user until then have ended. */
 const MAX_REVOKED_OF_USER = 100
+/** Users whose earlier tokens have ended. Past it, the time that is dropped counts for every user. */
+const MAX_CUTOFFS = 10_000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 const revokedToken = guard.object({ jti: guard.string, username: guard.string, expiresAt: guard.number })
-/** `until`: the last of the tokens that it ends has expired. */
-const cutoff = guard.object({ username: guard.string, issuedBefore: guard.number, until: guard.number })
+/** It never expires: a token of the command line may live for any time. */
+const cutoff = guard.object({ username: guard.string, issuedBefore: guard.number })
 
 const sessionsFile = guard.object({
   records: guard.arrayOf(sessionRecord),
@@ -24,6 +36,8 @@ const sessionsFile = guard.object({
   cutoffs: guard.arrayOf(cutoff),
   issuedBefore: guard.number,
   networks: guard.recordOf(guard.arrayOf(guard.string)),
+  /** Digests of the password hashes of all users. */
+  passwords: guard.recordOf(guard.string),
 })
 type SessionsFile = Guarded<typeof sessionsFile>
 type KnownNetworks = Readonly<Record<string, readonly string[]>>
@@ -31,7 +45,7 @@ type KnownNetworks = Readonly<Record<string, readonly string[]>>
 /** A token that ends before its time. */
 type RevokedToken = Guarded<typeof revokedToken>
 
-const emptyFile: SessionsFile = { records: [], revoked: [], cutoffs: [], issuedBefore: 0, networks: {} }
+const emptyFile: SessionsFile = { records: [], revoked: [], cutoffs: [], issuedBefore: 0, networks: {}, passwords: {} }
 
 /** Dependencies of a `SessionStore`. */
 interface SessionStoreOptions {
@@ -76,18 +90,21 @@ export class SessionStore {
   readonly #clock: Clock
   readonly #records: Map<string, SessionRecord>
   readonly #revoked: Map<string, RevokedToken>
-  readonly #cutoffs: Map<string, SessionsFile['cutoffs'][number]>
+  /** Times before which tokens have ended, by user. */
+  readonly #cutoffs: Map<string, number>
   #issuedBefore: number
   #networks: KnownNetworks
+  #passwords: ReadonlyMap<string, string>
   readonly #save: () => Promise<void>
 
   private constructor({ file, clock }: SessionStoreOptions, content: SessionsFile) {
     this.#clock = clock
     this.#records = new Map(content.records.map((record) => [record.jti, record]))
     this.#revoked = new Map(content.revoked.map((token) => [token.jti, token]))
-    this.#cutoffs = new Map(content.cutoffs.map((one) => [one.username, one]))
+    this.#cutoffs = new Map(content.cutoffs.map(({ username, issuedBefore }) => [username, issuedBefore]))
     this.#issuedBefore = content.issuedBefore
     this.#networks = content.networks
+    this.#passwords = new Map(Object.entries(content.passwords))
     this.#save = coalesce(() => this.#write(file))
   }
 
@@ -114,7 +131,7 @@ export class SessionStore {
     this.#prune()
     return {
       tokens: Array.from(this.#revoked.values(), ({ jti, expiresAt }) => ({ jti, expiresAt })),
-      users: Array.from(this.#cutoffs.values(), ({ username, issuedBefore }) => ({ username, issuedBefore })),
+      users: Array.from(this.#cutoffs, ([username, issuedBefore]) => ({ username, issuedBefore })),
       issuedBefore: this.#issuedBefore,
     }
   }
@@ -133,7 +150,7 @@ export class SessionStore {
   /** Time of issue for a new token of a user: after every time before which tokens have ended. */
   issueTime(username: string): number {
     const second = Math.floor(this.#clock.now() / 1000) * 1000
-    return Math.max(second, this.#issuedBefore, this.#cutoffs.get(username)?.issuedBefore ?? 0)
+    return Math.max(second, this.#issuedBefore, this.#cutoffs.get(username) ?? 0)
   }
 
   /**
@@ -168,20 +185,40 @@ export class SessionStore {
     return { ended, saved: this.#save() }
   }
 
+  /**
+   * Ends what was issued to users who had another password when this was last called, and to those who are gone, in memory at once.
+   * `saved` rejects with SUP_SESSIONS. A user who was not known then keeps all. Undefined: nothing has changed.
+   * @param passwords a digest of the password hash of each user
+   */
+  followPasswords(
+    passwords: ReadonlyMap<string, string>,
+  ): { readonly ended: Revocations; readonly saved: Promise<void> } | undefined {
+    const before = this.#passwords
+    const changed = [...before].filter(([username, digest]) => passwords.get(username) !== digest)
+    const users = changed.map(([username]) => this.#cutOff(username))
+    this.#passwords = passwords
+    if (users.length === 0 && before.size === passwords.size) return undefined
+    return { ended: { tokens: [], users, issuedBefore: this.#issuedBefore }, saved: this.#save() }
+  }
+
   #end(token: RevokedToken): Revocations {
     const { jti, username, expiresAt } = token
     this.#records.delete(jti)
     this.#revoked.set(jti, { jti, username, expiresAt })
     const ofUser = [...this.#revoked.values()].filter((one) => one.username === username)
-    const none = { tokens: [], users: [], issuedBefore: 0 }
-    if (ofUser.length <= MAX_REVOKED_OF_USER) return { ...none, tokens: [{ jti, expiresAt }] }
-    const alive = [...this.#records.values()].filter((record) => record.username === username)
+    if (ofUser.length <= MAX_REVOKED_OF_USER) return { tokens: [{ jti, expiresAt }], users: [], issuedBefore: 0 }
+    return { tokens: [], users: [this.#cutOff(username)], issuedBefore: this.#issuedBefore }
+  }
+
+  /** Ends all that was issued to a user until now. */
+  #cutOff(username: string): Revocations['users'][number] {
     const issuedBefore = nextSecond(this.#clock.now())
-    const until = Math.max(...[...ofUser, ...alive].map((one) => one.expiresAt))
-    this.#cutoffs.set(username, { username, issuedBefore, until })
-    for (const one of ofUser) this.#revoked.delete(one.jti)
-    for (const one of alive) this.#records.delete(one.jti)
-    return { ...none, users: [{ username, issuedBefore }] }
+    this.#cutoffs.delete(username)
+    const [oldest = 0] = this.#cutoffs.values()
+    if (this.#cutoffs.size >= MAX_CUTOFFS) this.#issuedBefore = Math.max(this.#issuedBefore, oldest)
+    setNewest(this.#cutoffs, username, issuedBefore, MAX_CUTOFFS)
+    for (const [jti, one] of this.#revoked) if (one.username === username) this.#revoked.delete(jti)
+    return { username, issuedBefore }
   }
 
   /** The record that has to go for one more of a user. */
@@ -194,18 +231,21 @@ export class SessionStore {
 
   #prune(): void {
     const now = this.#clock.now()
-    for (const [jti, { expiresAt }] of this.#records) if (expiresAt <= now) this.#records.delete(jti)
+    for (const [jti, { username, issuedAt, expiresAt }] of this.#records) {
+      const hasEnded = issuedAt < Math.max(this.#issuedBefore, this.#cutoffs.get(username) ?? 0)
+      if (hasEnded || expiresAt <= now) this.#records.delete(jti)
+    }
     for (const [jti, { expiresAt }] of this.#revoked) if (expiresAt <= now) this.#revoked.delete(jti)
-    for (const [username, { until }] of this.#cutoffs) if (until <= now) this.#cutoffs.delete(username)
   }
 
   async #write(file: string): Promise<void> {
     const content = {
       records: [...this.#records.values()],
       revoked: [...this.#revoked.values()],
-      cutoffs: [...this.#cutoffs.values()],
+      cutoffs: Array.from(this.#cutoffs, ([username, issuedBefore]) => ({ username, issuedBefore })),
       issuedBefore: this.#issuedBefore,
       networks: this.#networks,
+      passwords: Object.fromEntries(this.#passwords),
     } satisfies { readonly [Key in keyof SessionsFile]: unknown }
     try {
       await replaceFile(file, JSON.stringify(content), true)

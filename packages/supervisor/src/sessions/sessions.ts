@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { newTokenId, signToken, type TokenKey, tokenKey, type User } from '@svc/auth'
 import type { Config } from '@svc/config'
-import type { Clock } from '@svc/core'
+import { asError, type Clock } from '@svc/core'
 import {
   type IssueReply,
   type LoginRequest,
@@ -12,7 +13,7 @@ import {
   type TokenRequest,
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { Logins, publicUser } from './logins.ts'
+import { type ConfiguredUser, Logins, publicUser } from './logins.ts'
 import type { SessionStore } from './session-store.ts'
 
 /** Dependencies of `Sessions`. */
@@ -24,6 +25,11 @@ interface SessionsOptions {
   readonly announce: (revocations: Revocations) => Promise<void>
   readonly clock: Clock
   readonly logger: Logger
+}
+
+/** Tells password hashes apart. */
+function digestOf({ password_hash: hash }: ConfiguredUser): string {
+  return createHash('sha256').update(hash).digest('base64url')
 }
 
 type Sender = Pick<SessionRecord, 'address' | 'userAgent'>
@@ -51,7 +57,11 @@ export class Sessions {
     const outcome = await this.#logins.prove(request)
     if (outcome.kind === 'throttled') return { refused: 'throttled', retryAfterSecs: outcome.retryAfterSecs }
     if (outcome.kind === 'credentials') return { refused: 'credentials' }
-    return this.#issue('session', outcome.user, this.#options.admin().session_ttl_secs, request)
+    const { username, password_hash: hash } = outcome.user
+    // A reload may have changed the user while the password was verified.
+    const user = this.#configured(username)
+    if (user?.password_hash !== hash) return { refused: 'credentials' }
+    return this.#issue('session', publicUser(user), this.#options.admin().session_ttl_secs, request)
   }
 
   /** Puts a new session in the place of one. @throws SUP_SESSIONS */
@@ -83,6 +93,23 @@ export class Sessions {
     return true
   }
 
+  /**
+   * Ends the sessions and tokens of users who were removed or have another password than at the last call, also in an earlier run.
+   * Call it at the start and when another configuration is in service: a login that follows counts. Resolves when no worker accepts
+   * the tokens any more. Never rejects: the next start notices the change too if it cannot be saved.
+   */
+  async followUsers(): Promise<void> {
+    const { store, admin, announce, logger } = this.#options
+    const changed = store.followPasswords(new Map(admin().users.map((user) => [user.username, digestOf(user)])))
+    if (changed === undefined) return
+    const { ended, saved } = changed
+    for (const { username } of ended.users) {
+      logger.info({ username }, 'sessions and tokens of a user have ended: password_hash was changed, or the user removed')
+    }
+    const saving = saved.catch((error) => logger.error({ err: asError(error) }, 'failed to save that sessions have ended'))
+    await Promise.all([saving, ended.users.length > 0 ? announce(ended) : undefined])
+  }
+
   async #issue(kind: SessionRecord['kind'], user: User, ttlSecs: number, sender: Sender): Promise<IssueReply> {
     const { store, announce } = this.#options
     const key = this.#key()
@@ -99,8 +126,12 @@ export class Sessions {
   }
 
   #userOf(username: string): User | undefined {
-    const found = this.#options.admin().users.find((user) => user.username === username)
+    const found = this.#configured(username)
     return found === undefined ? undefined : publicUser(found)
+  }
+
+  #configured(username: string): ConfiguredUser | undefined {
+    return this.#options.admin().users.find((user) => user.username === username)
   }
 
   /** Undefined: the panel is off. */
