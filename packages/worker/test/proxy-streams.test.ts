@@ -305,14 +305,15 @@ for (const engine of engineNames) {
   })
 }
 
-test('node: early hints and trailers reach the client', async (t) => {
+test('node: early hints and trailers reach the client, without the cookie of the service and fields that the location hides', async (t) => {
+  const cookie = 'Set-Cookie: SVC_ADMIN=stolen; Path=/__svc/\r\n'
   const up = await startRaw(t, (connection) => {
-    connection.send('HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n')
-    connection.send(
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: abc\r\n\r\n',
-    )
+    connection.send(`HTTP/1.1 103 Early Hints\r\n${cookie}X-Inner: 1\r\nLink: </a.css>; rel=preload\r\n\r\n`)
+    connection.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\n')
+    connection.send(`${cookie}X-Sum: abc\r\n\r\n`)
   })
-  const { port } = await startProxy(t, `location / { proxy_pass http://${up.address}; }`, { engine: 'node' })
+  const location = `location / { proxy_pass http://${up.address}; proxy_hide_header X-Inner; }`
+  const { port } = await startProxy(t, location, { engine: 'node' })
   const hints: unknown[] = []
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const asked = request({ host: '127.0.0.1', port, path: '/', headers: { host: 'a.test', te: 'trailers' }, agent: false })

@@ -112,7 +112,8 @@ export class UpstreamSink implements SwitchSink {
   }
 
   informational(head: ResponseHead): void {
-    this.#guarded(() => this.#exchange.context.exchange.informational?.(head))
+    const { headers } = this.#filter.apply(this.#exchange, head.headers)
+    this.#guarded(() => this.#exchange.context.informational({ status: head.status, headers }))
   }
 
   head(head: ResponseHead, length: number | undefined): void {

@@ -46,7 +46,7 @@ export class ClientSink implements RenderSink {
   }
 
   informational(head: ResponseHead): void {
-    this.#context.exchange.informational?.(head)
+    this.#context.informational(head)
   }
 
   whole(made: ResponseHead, body: Uint8Array, facts: CacheFacts | undefined): void {

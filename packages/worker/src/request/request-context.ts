@@ -9,7 +9,7 @@ import { ClientBody } from './client-body.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
 import type { FlowLog, StageTrail } from './flow-log.ts'
 import { type L0Admission, L0Capture } from './l0-capture.ts'
-import { finalHead } from './response-head.ts'
+import { finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
 
 const empty = new Uint8Array(0)
 
@@ -218,6 +218,11 @@ export class RequestContext {
     this.#status = 101
   }
 
+  /** Sends an interim response of a site or upstream, where the engine and the client can. */
+  informational(head: ResponseHead): void {
+    this.exchange.informational?.(withoutSessionFields(head))
+  }
+
   /** Sends a complete response. */
   respond(unshaped: ResponseHead, body?: Uint8Array): void {
     this.enter('write')
@@ -251,7 +256,7 @@ export class RequestContext {
       onDrain: (listener) => writer.onDrain(listener),
       end(chunk, trailers) {
         count(chunk)
-        writer.end(chunk, trailers)
+        writer.end(chunk, trailers === undefined ? undefined : withoutSessionTrailers(trailers))
       },
       abort: () => {
         this.#wasCut = true

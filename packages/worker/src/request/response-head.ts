@@ -39,6 +39,11 @@ export function withoutSessionFields(head: ResponseHead): ResponseHead {
   return headers.some(isSessionField) ? { status, headers: headers.filter((field) => !isSessionField(field)) } : head
 }
 
+/** The trailers of a site's response without such fields. */
+export function withoutSessionTrailers(trailers: HeaderList): HeaderList {
+  return trailers.filter((field) => !isSessionField(field))
+}
+
 /** RFC 6797 section 7.2: never over plain HTTP. The response's own field takes precedence. */
 function withStrictTransport(head: ResponseHead, { client, generation: { strictTransport } }: HeadInputs): ResponseHead {
   if (strictTransport === undefined || client.scheme !== 'https') return head
