@@ -23,8 +23,10 @@ function recordOf(target: string, result: AuditRecord['result'] = 'ok'): AuditRe
   }
 }
 
-function opened(t: TestContext, dir: string, nowMs: number): AuditLog {
-  const log = new AuditLog({ stateDir: dir, logger: silent, nowMs, isLimited: (username) => username === 'vera' })
+/** Users of these names are limited; the name of their area is the part before the dash. */
+async function opened(t: TestContext, dir: string, nowMs: number): Promise<AuditLog> {
+  const areaOf = (username: string) => (username === 'alice' ? undefined : username.split('-')[0])
+  const log = await AuditLog.open({ stateDir: dir, logger: silent, nowMs, areaOf })
   t.after(() => log.close())
   return log
 }
@@ -33,10 +35,10 @@ const targetsOf = (entries: readonly AuditRecord[]) => entries.map(({ target }) 
 
 test('records are there after a restart, newest first, in pages', async (t) => {
   const dir = tempDir(t)
-  const first = opened(t, dir, 1)
+  const first = await opened(t, dir, 1)
   for (const target of ['a', 'b', 'c']) await first.add(recordOf(target))
   await first.close()
-  const log = opened(t, dir, 2)
+  const log = await opened(t, dir, 2)
   await log.add(recordOf('d', 'denied'))
   await log.add(recordOf('e'))
   const page = await log.page(3)
@@ -44,24 +46,24 @@ test('records are there after a restart, newest first, in pages', async (t) => {
   assert.deepEqual(page.entries[0], recordOf('e'))
   const rest = await log.page(3, page.cursor ?? assert.fail('there are more'))
   assert.deepEqual([targetsOf(rest.entries), rest.cursor], [['b', 'a'], null])
-  assert.deepEqual((await opened(t, tempDir(t), 1).page(10)).entries, [])
+  assert.deepEqual((await (await opened(t, tempDir(t), 1)).page(10)).entries, [])
 })
 
 test('a record that a crash has cut is left out, and the next one is whole', async (t) => {
   const dir = tempDir(t)
   const file = join(dir, 'audit.jsonl')
-  const first = opened(t, dir, 1)
+  const first = await opened(t, dir, 1)
   for (const target of ['a', 'b']) await first.add(recordOf(target))
   await first.close()
   truncateSync(file, statSync(file).size - 20)
-  const log = opened(t, dir, 2)
+  const log = await opened(t, dir, 2)
   await log.add(recordOf('c'))
   assert.deepEqual(targetsOf((await log.page(10)).entries), ['c', 'a'])
 })
 
 test('a record that the file system takes in part is left out, and the next one is whole', async (t) => {
   const dir = tempDir(t)
-  const log = opened(t, dir, 1)
+  const log = await opened(t, dir, 1)
   await log.add(recordOf('a'))
   const limitFiles = (bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', `${process.pid}`, `--fsize=${bytes}:`])
   const ignore = () => undefined
@@ -79,7 +81,7 @@ test('a record that the file system takes in part is left out, and the next one 
 
 test('the files stay within their bound and keep the newest; denied attempts push nothing else out', async (t) => {
   const dir = tempDir(t)
-  const log = opened(t, dir, 1)
+  const log = await opened(t, dir, 1)
   await log.add(recordOf('the only operation'))
   // Filled from outside, since so many single writes take long.
   const line = `${JSON.stringify({ ...recordOf('old', 'denied'), seq: 1 })}\n`
@@ -91,7 +93,7 @@ test('the files stay within their bound and keep the newest; denied attempts pus
 
 test('a user of a limited role pushes nothing out that others did', async (t) => {
   const dir = tempDir(t)
-  const log = opened(t, dir, 1)
+  const log = await opened(t, dir, 1)
   await log.add(recordOf('by the operator'))
   const ofViewer = { ...recordOf('by the viewer', 'failed'), username: 'vera' }
   const line = `${JSON.stringify({ ...ofViewer, seq: 1 })}\n`
@@ -109,9 +111,46 @@ test('a user of a limited role pushes nothing out that others did', async (t) =>
   assert.deepEqual(targetsOf((await log.page(1)).entries), ['by the viewer'])
 })
 
+test('a tenant pushes out no record of another tenant, not even with denied attempts, nor do guesses of its password', async (t) => {
+  const dir = tempDir(t)
+  const log = await opened(t, dir, 1)
+  const by = (username: string, target: string, more: Partial<AuditRecord> = {}) => ({
+    ...recordOf(target, 'denied'),
+    username,
+    ...more,
+  })
+  await log.add(by('acme-tom', 'of acme'))
+  for (let i = 0; i < 3; i++) {
+    const login = by('acme-tom', 'guess '.repeat(80), { action: 'POST /__svc/admin/api/login' })
+    await log.add(by('globex-ida', 'x'.repeat(500)))
+    await log.add(login)
+    await log.close()
+    // The files are filled from outside, since so many single writes take long.
+    for (const text of ['globex', 'guess']) {
+      for (const name of readdirSync(dir).filter((file) => readFileSync(join(dir, file), 'utf8').includes(text))) {
+        appendFileSync(join(dir, name), `${JSON.stringify({ ...login, seq: 1 })}\n`.repeat(4_000))
+      }
+    }
+  }
+  const sizes = readdirSync(dir).map((name) => statSync(join(dir, name)).size)
+  assert.ok(Math.min(...sizes) < 1_000, 'one file has the record of acme alone')
+  const { entries } = await (await opened(t, dir, 2)).page(20_000)
+  assert.ok(targetsOf(entries).includes('of acme'))
+})
+
+test('tenants past the bound of files share one', async (t) => {
+  const dir = tempDir(t)
+  const log = await opened(t, dir, 1)
+  const tenants = Array.from({ length: 260 }, (_, i) => `tenant${i}`)
+  for (const username of tenants) await log.add({ ...recordOf(username), username })
+  assert.equal(readdirSync(dir).length, 257)
+  const again = await opened(t, dir, 2)
+  assert.deepEqual(targetsOf((await again.page(300)).entries), tenants.toReversed())
+})
+
 test('long fields are cut, and only the user of the instance can read the files', async (t) => {
   const dir = tempDir(t)
-  const log = opened(t, dir, 1)
+  const log = await opened(t, dir, 1)
   await log.add(recordOf('x'.repeat(100_000)))
   const file = join(dir, 'audit.jsonl')
   assert.equal(statSync(file).mode & 0o777, 0o600)
@@ -120,7 +159,7 @@ test('long fields are cut, and only the user of the instance can read the files'
 
 test('many lines in one file are read in order over the borders of chunks', async (t) => {
   const dir = tempDir(t)
-  const log = opened(t, dir, 1)
+  const log = await opened(t, dir, 1)
   const count = 1_000
   await Promise.all(Array.from({ length: count }, (_, index) => log.add(recordOf(`${index} ${'ü'.repeat(index % 200)}`))))
   const { entries } = await log.page(count)

@@ -1,11 +1,22 @@
+import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { entryOf } from '@svc/core'
 import type { AuditPage, AuditRecord } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { RecordFile } from './record-file.ts'
 
-/** Bytes of the records of each file. Denied attempts, and users of limited roles, have half of those of the operators: still more than 10,000. */
+/** Bytes of the records of the operators, and of denied attempts: more than 10,000 each. */
 const MAX_BYTES = 8 * 1024 * 1024
-const MAX_LIMITED_BYTES = 4 * 1024 * 1024
+const MAX_DENIED_BYTES = 4 * 1024 * 1024
+/** Bytes of the records of a tenant, or of the viewers: still more than a thousand. */
+const MAX_AREA_BYTES = 1024 * 1024
+/** Tenants with an area of their own. The others share one. */
+const MAX_AREAS = 256
+const SHARED_AREA = 'audit-limited.jsonl'
+const AREA_NAME = /^audit-limited-[0-9a-f]{16}\.jsonl$/
+/** Its denied records name users that anyone can make up. */
+const LOGIN = 'POST /__svc/admin/api/login'
 /** Longest text of one field. */
 const MAX_CHARS = 500
 
@@ -21,29 +32,40 @@ interface AuditLogOptions {
   readonly logger: Logger
   /** Wall clock: numbers continue above those of an earlier process. */
   readonly nowMs: number
-  /** Returns true for a user who does not administer the whole instance. */
-  isLimited(username: string): boolean
+  /** The area of a user who does not administer the whole instance: users of one tenant share one. Undefined: another user. */
+  areaOf(username: string): string | undefined
+}
+
+/** Records that one file has left to read. */
+interface Reader {
+  readonly rest: AsyncGenerator<Stored, void, undefined>
+  next: Stored | undefined
 }
 
 /**
  * The operations of the control plane with who ordered them, in files of bounded size. Denied attempts have files of their own, and so
- * have users of limited roles: neither a client that guesses passwords all night, nor a viewer who refreshes a session in a loop, may
- * push out the record of what the operators did.
+ * has each tenant: neither a client that guesses passwords all night, nor a user who refreshes a session in a loop, may push out the
+ * record of what the operators, or other tenants, did.
  */
 export class AuditLog {
   readonly #done: RecordFile
-  readonly #ofLimited: RecordFile
   readonly #denied: RecordFile
+  readonly #areas = new Map<string, RecordFile>()
   readonly #options: AuditLogOptions
   #seq: number
 
-  constructor(options: AuditLogOptions) {
-    const fileOf = (name: string, maxBytes: number) => new RecordFile(join(options.stateDir, name), maxBytes)
-    this.#done = fileOf('audit.jsonl', MAX_BYTES)
-    this.#ofLimited = fileOf('audit-limited.jsonl', MAX_LIMITED_BYTES)
-    this.#denied = fileOf('audit-denied.jsonl', MAX_LIMITED_BYTES)
+  private constructor(options: AuditLogOptions, areas: readonly string[]) {
     this.#options = options
+    this.#done = this.#fileOf('audit.jsonl', MAX_BYTES)
+    this.#denied = this.#fileOf('audit-denied.jsonl', MAX_DENIED_BYTES)
+    for (const name of [SHARED_AREA, ...areas]) this.#areas.set(name, this.#fileOf(name, MAX_AREA_BYTES))
     this.#seq = options.nowMs * 1000
+  }
+
+  /** Finds the files of an earlier process. */
+  static async open(options: AuditLogOptions): Promise<AuditLog> {
+    const names = await readdir(options.stateDir)
+    return new AuditLog(options, names.filter((name) => AREA_NAME.test(name)).slice(0, MAX_AREAS))
   }
 
   /** Stores a record. Rejects when it cannot be written; the log line is there in any case. */
@@ -53,8 +75,7 @@ export class AuditLog {
     const stored = { ...record, username: user, address: from, action: act, target: on, detail: why, seq: ++this.#seq }
     const { at: _, seq: __, ...shown } = stored
     this.#options.logger.info({ audit: shown }, `audit: ${act} ${record.result}`)
-    const file = record.result === 'denied' ? this.#denied : this.#options.isLimited(username) ? this.#ofLimited : this.#done
-    await file.append(JSON.stringify(stored))
+    await this.#fileFor(record).append(JSON.stringify(stored))
   }
 
   /**
@@ -62,9 +83,20 @@ export class AuditLog {
    * @param before the cursor of the page before
    */
   async page(limit: number, before = Number.POSITIVE_INFINITY): Promise<AuditPage> {
+    const readers: Reader[] = []
     const found: Stored[] = []
-    for (const file of this.#files) found.push(...(await older(file, limit + 1, before)))
-    found.sort((a, b) => b.seq - a.seq)
+    try {
+      for (const file of this.#files) {
+        const rest = older(file, before)
+        readers.push({ rest, next: (await rest.next()).value ?? undefined })
+      }
+      for (let newest = newestOf(readers); newest?.next !== undefined && found.length <= limit; newest = newestOf(readers)) {
+        found.push(newest.next)
+        newest.next = (await newest.rest.next()).value ?? undefined
+      }
+    } finally {
+      for (const { rest } of readers) await rest.return()
+    }
     const page = found.slice(0, limit)
     return {
       entries: page.map(({ seq: _, ...record }) => record),
@@ -77,18 +109,39 @@ export class AuditLog {
   }
 
   get #files(): RecordFile[] {
-    return [this.#done, this.#ofLimited, this.#denied]
+    return [this.#done, this.#denied, ...this.#areas.values()]
+  }
+
+  #fileOf(name: string, maxBytes: number): RecordFile {
+    return new RecordFile(join(this.#options.stateDir, name), maxBytes)
+  }
+
+  #fileFor({ result, action, username }: AuditRecord): RecordFile {
+    const area = action === LOGIN && result === 'denied' ? undefined : this.#options.areaOf(username)
+    if (area !== undefined) return this.#areaFile(area)
+    return result === 'denied' ? this.#denied : this.#done
+  }
+
+  #areaFile(area: string): RecordFile {
+    const own = `audit-limited-${createHash('sha256').update(area).digest('hex').slice(0, 16)}.jsonl`
+    const name = this.#areas.has(own) || this.#areas.size <= MAX_AREAS ? own : SHARED_AREA
+    return entryOf(this.#areas, name, () => this.#fileOf(name, MAX_AREA_BYTES))
   }
 }
 
-async function older(file: RecordFile, limit: number, before: number): Promise<Stored[]> {
-  const found: Stored[] = []
+async function* older(file: RecordFile, before: number): AsyncGenerator<Stored, void, undefined> {
   for await (const line of file.newestFirst()) {
     const record = parse(line)
-    if (record !== undefined && record.seq < before) found.push(record)
-    if (found.length === limit) break
+    if (record !== undefined && record.seq < before) yield record
   }
-  return found
+}
+
+function newestOf(readers: readonly Reader[]): Reader | undefined {
+  let newest: Reader | undefined
+  for (const reader of readers) {
+    if (reader.next !== undefined && (newest?.next === undefined || reader.next.seq > newest.next.seq)) newest = reader
+  }
+  return newest
 }
 
 /** A line that a crash has cut is no record. */

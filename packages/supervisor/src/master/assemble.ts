@@ -144,12 +144,14 @@ function makeMetrics(
   })
 }
 
-function makeAudit({ deps, access, stack }: AssembleOptions): AuditLog {
+async function makeAudit({ deps, access, stack }: AssembleOptions): Promise<AuditLog> {
   const { clock, logger } = deps
   const { config } = access.get()
-  const roleOf = (name: string) => access.get().config.admin.users.find(({ username }) => username === name)?.role
-  const isLimited = (username: string) => (roleOf(username) ?? 'super_admin') !== 'super_admin'
-  const audit = new AuditLog({ stateDir: config.server.state_dir, logger, nowMs: clock.now(), isLimited })
+  const areaOf = (name: string) => {
+    const user = access.get().config.admin.users.find(({ username }) => username === name)
+    return user === undefined || user.role === 'super_admin' ? undefined : `${user.role} ${user.tenant_id ?? ''}`
+  }
+  const audit = await AuditLog.open({ stateDir: config.server.state_dir, logger, nowMs: clock.now(), areaOf })
   stack.push('audit log', () => audit.close())
   return audit
 }
@@ -312,7 +314,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
   const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, certificates: options.certificates }
-  const audit = makeAudit(options)
+  const audit = await makeAudit(options)
   const { overrides } = options
   const unpacking = new Unpacking(deps.options.programs.unpack)
   stack.push('unpacking', () => unpacking.close())
