@@ -9,7 +9,16 @@ import { type ScriptedAnswers, scriptMaster } from './scripted-master.ts'
 
 type PurgeOrder = RequestOf<(typeof controlMethods)['purge']>['order']
 
-const outcome: PurgeOutcome = { number: 9, l0: 3, isr: 1, proxy: 0, workersAcked: 2, workersTotal: 2, tookMs: 4.25 }
+const outcome: PurgeOutcome = {
+  number: 9,
+  l0: 3,
+  isr: 1,
+  proxy: 0,
+  workersAcked: 2,
+  workersTotal: 2,
+  instances: { acked: 1, known: 1 },
+  tookMs: 4.25,
+}
 
 /** A directory whose config file leads to a scripted server. */
 async function instance(t: TestContext, answers: ScriptedAnswers): Promise<string> {
@@ -93,8 +102,20 @@ test('a purge says what was dropped, as text and as JSON', async (t) => {
     purged: 3,
     also: { l0: 0, isr: 1, proxy: 0 },
     workers: { acked: 2, total: 2 },
+    instances: { acked: 1, known: 1 },
     took_ms: 4.25,
   })
+})
+
+test('a purge of several instances says how many had it, and that Redis was away', async (t) => {
+  const outcomes = [
+    { ...outcome, instances: { acked: 2, known: 3 }, l2: 'purged' as const },
+    { ...outcome, instances: { acked: 1, known: 3 }, l2: 'deferred' as const },
+  ]
+  const cwd = await instance(t, { purge: () => outcomes.shift() ?? outcome })
+  const purge = async () => (await runSvc(t, ['purge', 'isr', '--tag', 'posts'], { cwd })).stdout
+  assert.match(await purge(), /^dropped 1 entry of isr, also 3 of l0 \(2 of 2 workers, 2 of 3 instances, 4\.3 ms\)\n$/)
+  assert.match(await purge(), /1 of 3 instances, Redis is away: the other instances get the purge when it is back/)
 })
 
 test('modules are forgotten by file, by directory or all, with absolute paths', async (t) => {

@@ -53,6 +53,7 @@ test('keys that cannot change in place are named, others are not', async (t) => 
     'metrics.path',
     'health.path',
     'scaling.health_path',
+    'scaling.instance_id',
     'endpoints.obs',
     'endpoints.admin',
   ])

@@ -78,7 +78,7 @@ const cases: readonly Case[] = [
       'svc.config.toml:5:1: health.path: expected an absolute URL path such as "/__svc/health"',
       'svc.config.toml:7:1: telemetry.otlp_endpoint: expected an http or https URL',
       'svc.config.toml:8:1: telemetry.sample_rate: must be at most 1',
-      'svc.config.toml:10:1: redis.url: expected redis://, rediss:// or a comma-separated list of cluster nodes',
+      'svc.config.toml:10:1: redis.url: expected redis://, rediss://, unix:///path, redis-sentinel://host,host/name or a comma-separated list of cluster nodes',
       'svc.config.toml:12:1: scaling.session_cookie_name: expected a cookie name (RFC 6265 section 4.1.1)',
     ],
   },

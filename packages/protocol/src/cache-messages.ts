@@ -8,6 +8,10 @@ export const purgeState = guard.anything as guard.Guard<PurgeState>
 
 /** Result of a purge, once no process of the instance serves purged entries. */
 export const purgeOutcome = guard.object({
+  /** Instances that have carried it out, with this one, of those that are known. */
+  instances: guard.object({ acked: guard.number, known: guard.number }),
+  /** The cache that the instances share: purged, or left alone until Redis is back. Absent: there is none. */
+  l2: guard.optional(guard.oneOf('purged', 'deferred')),
   number: guard.number,
   /** Entries dropped or marked, by layer; L0 summed over all workers. */
   l0: guard.number,

@@ -64,6 +64,15 @@ export class HostInstance {
     const isr = await (await this.store()).purge(purge)
     await Promise.all(live.map((host) => host.master.call('purgeSettled', { number: purge.number }, TIMEOUT)))
     this.#state = { last: purge.number, unsettled: [] }
-    return { number: purge.number, l0: 0, isr, proxy: 0, workersAcked: 0, workersTotal: 0, tookMs: 0 }
+    return {
+      number: purge.number,
+      l0: 0,
+      isr,
+      proxy: 0,
+      workersAcked: 0,
+      workersTotal: 0,
+      instances: { acked: 1, known: 1 },
+      tookMs: 0,
+    }
   }
 }

@@ -153,7 +153,7 @@ test('a purge goes to hosts first, then to workers, then to the store; then it i
   const outcome = await answered
   assert.deepEqual(
     { ...outcome, tookMs: 0 },
-    { number: 101, l0: 3, isr: 7, proxy: 0, workersAcked: 1, workersTotal: 1, tookMs: 0 },
+    { number: 101, l0: 3, isr: 7, proxy: 0, workersAcked: 1, workersTotal: 1, instances: { acked: 1, known: 1 }, tookMs: 0 },
   )
   assert.deepEqual([store.purged[0]?.number, host.settledNumbers, worker.settledNumbers], [101, [101], [101]])
   assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [] })

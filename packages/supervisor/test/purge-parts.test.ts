@@ -174,7 +174,16 @@ test('a change is recorded with the version from before it, and only after all p
     purge: async () => {
       steps.push('purge')
       if (isRefused) throw new Error('full')
-      return { number: 1, l0: 0, isr: 1, proxy: 0, workersAcked: 1, workersTotal: 1, tookMs: 1 }
+      return {
+        number: 1,
+        l0: 0,
+        isr: 1,
+        proxy: 0,
+        workersAcked: 1,
+        workersTotal: 1,
+        instances: { acked: 1, known: 1 },
+        tookMs: 1,
+      }
     },
     isChanged: async () => false,
     onChanging: async () => {

@@ -20,6 +20,8 @@ import { sendFailure } from './request/error-response.ts'
 import { EventStreams } from './request/event-streams.ts'
 import { FlowLog } from './request/flow-log.ts'
 import { RuleTables } from './route-rules/rule-tables.ts'
+import { sharingLeases } from './shared-cache/share-leases.ts'
+import { WorkerRedis } from './shared-cache/worker-redis.ts'
 import type { WorkerTraffic } from './traffic/worker-traffic.ts'
 import { VhostRuntimes } from './vhost/index.ts'
 import type { WorkerLog } from './worker-log.ts'
@@ -110,19 +112,21 @@ export function createComponents(own: ComponentOptions) {
   }
 }
 
-interface CacheOptions extends Pick<ComponentOptions, 'master' | 'log' | 'metrics' | 'httpMetrics' | 'traffic'> {
+interface CacheOptions extends Pick<ComponentOptions, 'workerId' | 'master' | 'log' | 'metrics' | 'httpMetrics' | 'traffic'> {
   readonly generations: Generations
   readonly renderer: HostRenderer
   readonly purge: ConstructorParameters<typeof WorkerProxyCache>[0]['purge']
 }
 
-function createCaches({ master, log, metrics, httpMetrics, traffic, generations, renderer, purge }: CacheOptions) {
+function createCaches({ workerId, master, log, metrics, httpMetrics, traffic, generations, renderer, purge }: CacheOptions) {
   const { onProblem } = log
   const clock = systemClock
   const ledger = new PurgeLedger()
   const shared = { ledger, leases: leasesOf(master), metrics: new CacheMetrics(metrics), clock, onProblem }
-  const isr = new WorkerIsr({ ...shared, renderer })
-  const proxyCache = new WorkerProxyCache({ ...shared, purge })
+  const redis = new WorkerRedis(workerId, clock)
+  const shareLeases = sharingLeases({ ...shared, connect: (config) => redis.connect(config) })
+  const isr = new WorkerIsr({ ...shared, shareLeases, renderer })
+  const proxyCache = new WorkerProxyCache({ ...shared, shareLeases, purge })
   const ofPages = {
     generation: () => generations.inService,
     cache: () => generations.inService && isr.cacheFor(generations.inService.config),
@@ -143,7 +147,7 @@ function createCaches({ master, log, metrics, httpMetrics, traffic, generations,
     onProblem,
   })
   addProcessMetrics(metrics)
-  return { ledger, isr, proxyCache, warmer, pages, l0, makeRequestId }
+  return { ledger, isr, proxyCache, redis, warmer, pages, l0, makeRequestId }
 }
 
 function leasesOf(master: MasterPeer): LeaseDesk {

@@ -59,7 +59,7 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
     ping: () => ({ connections: engine.connections, inFlight: engine.inFlight }),
     async metrics() {
       components.httpMetrics.activeConnections.value = engine.connections
-      return { metrics: components.metrics.toJson() }
+      return { metrics: await components.metrics.toJson() }
     },
   }
 }
@@ -135,7 +135,7 @@ async function purge({ isr, l0, ledger, proxyCache }: WorkerComponents, order: P
 }
 
 async function drain(components: WorkerComponents, timeoutMs: number): Promise<{ cut: number }> {
-  const { draining, engine, eventStreams, hosts, isr, log, pages, proxyCache, traffic, warmer } = components
+  const { draining, engine, eventStreams, hosts, isr, log, pages, proxyCache, redis, traffic, warmer } = components
   draining.abort()
   warmer.stop()
   pages.stop()
@@ -146,6 +146,7 @@ async function drain(components: WorkerComponents, timeoutMs: number): Promise<{
   hosts.close()
   await isr.close()
   await proxyCache.close()
+  redis.close()
   await traffic.flush()
   await log.close()
   return result

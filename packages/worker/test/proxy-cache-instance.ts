@@ -210,7 +210,13 @@ export class CacheWorker {
       ledger: this.ledger,
       leases: desk,
       passes: new PassMemory(clock),
-      invalidations: new Invalidations({ store, leases: desk, onProblem, order: (order) => instance.purge(order) }),
+      invalidations: new Invalidations({
+        isShared: false,
+        store,
+        leases: desk,
+        onProblem,
+        order: (order) => instance.purge(order),
+      }),
     })
   }
 

@@ -36,8 +36,6 @@ import type {
   SiteManifestInfo,
   SiteStatus,
   StatusReport,
-  SummaryQuery,
-  SummaryReport,
   TokenRequest,
   TrafficQuery,
   UpstreamSummary,
@@ -336,8 +334,6 @@ export interface ControlPlane {
   alerts(): Promise<AlertReport>
   /** The traffic of sites. Rejects if the master is unreachable. */
   analytics(query: TrafficQuery): Promise<AnalyticsReport>
-  /** The state of the instance, or of some sites, at a glance. Rejects if the master is unreachable. */
-  summary(query: SummaryQuery): Promise<SummaryReport>
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

@@ -16,8 +16,7 @@ const MAX_SHOWN_KEY_CHARS = 100
 
 const layers = ['isr', 'proxy', 'l0'] as const
 
-export const layer = () =>
-  z.enum(layers).check(z.describe('Cache: of rendered pages, of upstream responses, or L0, the memory of the workers.'))
+export const layer = () => z.enum(layers).check(z.describe('Pages, upstream responses, or the memory of the workers.'))
 
 /** The query of a listing. */
 export const listingFields = () =>

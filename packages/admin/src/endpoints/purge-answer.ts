@@ -20,7 +20,7 @@ interface PurgeReport {
   /** The parsed request. */
   readonly scope: Readonly<Record<string, unknown>>
   /** Result of a purge of cached responses; undefined: there was none. */
-  readonly outcome?: Pick<PurgeOutcome, 'l0' | 'isr' | 'proxy' | 'workersAcked' | 'workersTotal'> | undefined
+  readonly outcome?: Pick<PurgeOutcome, 'l0' | 'isr' | 'proxy' | 'workersAcked' | 'workersTotal' | 'instances' | 'l2'> | undefined
   readonly tookMs: number
 }
 
@@ -35,6 +35,8 @@ export function purgeResponse() {
     scope: z.looseObject({}),
     workers: z.object({ acked: count(), total: count() }),
     instances: z.object({ acked: count(), known: count() }),
+    /** Present where instances share a cache. `deferred`: Redis is away; it gets the purge when it is back. */
+    l2: z.optional(z.enum(['purged', 'deferred'])),
     took_ms: z.number(),
   })
 }
@@ -59,7 +61,8 @@ export function purgeAnswer(report: PurgeReport): EndpointAnswer {
     also: isResponseLayer(layer) ? { ...counts, [layer]: 0 } : counts,
     scope,
     workers: { acked: outcome?.workersAcked ?? 0, total: outcome?.workersTotal ?? 0 },
-    instances: { acked: 1, known: 1 },
+    instances: outcome?.instances ?? { acked: 1, known: 1 },
+    ...(outcome?.l2 !== undefined && { l2: outcome.l2 }),
     took_ms: Math.round(tookMs * 100) / 100,
   })
 }
@@ -69,15 +72,13 @@ export async function purgeOutcomeOf(
   { purges }: ControlPlane,
   orders: readonly PurgeOrder[],
 ): Promise<NonNullable<PurgeReport['outcome']>> {
-  const sum = { l0: 0, isr: 0, proxy: 0, workersAcked: 0, workersTotal: 0 }
+  const sum = { l0: 0, isr: 0, proxy: 0 }
+  let last: PurgeOutcome | undefined
   for (const order of orders) {
-    const { l0, isr, proxy, workersAcked, workersTotal } = await purges.purge(order)
-    sum.l0 += l0
-    sum.isr += isr
-    sum.proxy += proxy
-    Object.assign(sum, { workersAcked, workersTotal })
+    last = await purges.purge(order)
+    for (const layer of ['l0', 'isr', 'proxy'] as const) sum[layer] += last[layer]
   }
-  return sum
+  return { workersAcked: 0, workersTotal: 0, instances: { acked: 1, known: 1 }, ...last, ...sum }
 }
 
 /** Drops what the scopes name from one layer. */

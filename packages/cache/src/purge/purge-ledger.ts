@@ -44,6 +44,11 @@ export class PurgeLedger {
     return this.#last
   }
 
+  /** True if the cache that the instances share may have entries that a purge has taken. */
+  get isSharedCacheClosed(): boolean {
+    return this.#unsettled.some(({ purge }) => purge.closesSharedCache === true)
+  }
+
   /** How many purges are remembered. */
   get kept(): number {
     return this.#kept.length

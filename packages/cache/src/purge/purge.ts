@@ -28,7 +28,12 @@ export interface PurgeOrder {
   readonly labels?: readonly string[] | undefined
   /** Labels whose code has changed: the recorded request inputs of their pages are outdated. */
   readonly changedCode?: readonly string[]
+  /** As long as it is not settled, the cache that the instances share must not be used: another purge has not reached it. */
+  readonly closesSharedCache?: boolean
 }
+
+/** Takes all entries of all layers. */
+export const EVERYTHING: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [{ kind: 'everything' }], mode: 'drop' }
 
 /** An order with its place in the order of all purges of this instance. Numbers only grow, over restarts too. */
 export interface Purge extends PurgeOrder {

@@ -41,8 +41,11 @@ const entries = (count: number) => `${count} ${count === 1 ? 'entry' : 'entries'
 function describe(layer: Layer, outcome: PurgeOutcome): string {
   const others = (['l0', 'isr', 'proxy'] as const).filter((other) => other !== layer && outcome[other] > 0)
   const also = others.length === 0 ? '' : `, also ${others.map((other) => `${outcome[other]} of ${other}`).join(', ')}`
-  const { workersAcked, workersTotal, tookMs } = outcome
-  return `dropped ${entries(outcome[layer])} of ${layer}${also} (${workersAcked} of ${workersTotal} workers, ${tookMs.toFixed(1)} ms)`
+  const { workersAcked, workersTotal, tookMs, instances, l2 } = outcome
+  const reached = [`${workersAcked} of ${workersTotal} workers`]
+  if (l2 !== undefined) reached.push(`${instances.acked} of ${instances.known} instances`)
+  if (l2 === 'deferred') reached.push('Redis is away: the other instances get the purge when it is back')
+  return `dropped ${entries(outcome[layer])} of ${layer}${also} (${[...reached, `${tookMs.toFixed(1)} ms`].join(', ')})`
 }
 
 /** Has the server drop entries of a layer and prints their number. */
@@ -50,9 +53,9 @@ async function purge({ json, ...args }: ServerArgs, layer: Layer, scopes: Scopes
   const ask = await findServer(args)
   const order: PurgeOrder = { layers: [layer], scopes, mode: 'drop' }
   const outcome = await ask('purge', { order }, TIMEOUT_MS)
-  const { l0, isr, proxy, workersAcked: acked, workersTotal: total, tookMs } = outcome
+  const { l0, isr, proxy, workersAcked: acked, workersTotal: total, instances, l2, tookMs } = outcome
   const also = { l0, isr, proxy, [layer]: 0 }
-  const value = { layer, purged: outcome[layer], also, workers: { acked, total }, took_ms: tookMs }
+  const value = { layer, purged: outcome[layer], also, workers: { acked, total }, instances, ...(l2 && { l2 }), took_ms: tookMs }
   return printResult(json, value, describe(layer, outcome))
 }
 

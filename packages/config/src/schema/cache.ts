@@ -17,8 +17,11 @@ const isr = section('Cache of rendered pages.', {
   default_swr_ms: integer(0)
     .default(3_600_000)
     .describe('Milliseconds after that in which a stale entry is served while it is rendered in the background.'),
-  l2_enabled: z.boolean().default(false).describe('Also writes entries to the shared key-value store.'),
-  l2_ttl_ms: integer(1).default(300_000).describe('Milliseconds that an entry lives in the shared key-value store.'),
+  l2_enabled: z
+    .boolean()
+    .default(false)
+    .describe('Shares pages and upstream responses with other instances in Redis; see docs/scale-out.md.'),
+  l2_ttl_ms: integer(1).default(300_000).describe('Milliseconds that an entry lives in Redis at most.'),
 })
 
 const proxy = section('Cache of HTTP and FastCGI upstream responses.', {
@@ -41,11 +44,16 @@ export const cache = section('The cache directory.', {
 })
 
 /** `[redis]`: the shared key-value store. */
-export const redis = section('Key-value store that several instances share.', {
+export const redis = section('Redis or Valkey that several instances share; see docs/scale-out.md.', {
   url: secret()
-    .refine(isRedisUrl, 'expected redis://, rediss:// or a comma-separated list of cluster nodes')
+    .refine(
+      isRedisUrl,
+      'expected redis://, rediss://, unix:///path, redis-sentinel://host,host/name or a comma-separated list of cluster nodes',
+    )
     .optional()
-    .describe('Address: redis://, rediss://, or a comma-separated list of cluster nodes.')
+    .describe(
+      'Address: redis://, rediss://, unix:///path, redis-sentinel://host,host/name, or a comma-separated list of cluster nodes.',
+    )
     .meta({ examples: ['redis://127.0.0.1:6379'] }),
   pool_size: integer(1, 1024).default(16).describe('Connections of each instance.'),
   key_prefix: z.string().default('svc:').describe('Prefix of every key.'),

@@ -6,9 +6,6 @@ import { type SchemaNode, visitValues } from './schema-tree.ts'
  * that lies below it. Whoever gives a key its effect deletes its line.
  */
 export const inertKeys: readonly string[] = [
-  'cache.isr.l2_enabled',
-  'cache.isr.l2_ttl_ms',
-  'redis',
   'scaling.session_affinity',
   'scaling.session_cookie_name',
   'rate_limit',

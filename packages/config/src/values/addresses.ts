@@ -85,8 +85,10 @@ export function parseUrl(text: string, schemes: readonly string[]): URL | undefi
 
 /** Returns true if a text is a Redis URL or a comma-separated list of cluster nodes (URLs or `host:port`). */
 export function isRedisUrl(text: string): boolean {
+  if (/^unix:\/\/(?:[^@/\s]*@localhost)?\/[^,]+$/.test(text)) return true
+  if (/^redis-sentinel:\/\/(?:[^@/\s]*@)?[^@/\s]+\/[^/\s]+(?:\/\d{1,4})?$/.test(text)) return true
   const nodes = text.split(',').map((node) => node.trim())
   const isNode = (node: string) => parseUrl(node, ['redis', 'rediss']) !== undefined
-  if (nodes.length === 1) return isNode(text)
+  if (nodes.length === 1) return isNode(text) && /^\w+:\/\/[^/?]*(?:\/\d{0,4})?$/.test(text)
   return nodes.every((node) => isNode(node) || /^[^\s:/@]+:\d{1,5}$/.test(node) || /^\[[0-9a-f:]+\]:\d{1,5}$/i.test(node))
 }

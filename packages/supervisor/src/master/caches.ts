@@ -6,6 +6,7 @@ import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
+import { Instances } from '../instances/instances.ts'
 import { Leases } from '../leases/leases.ts'
 import { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../purges/purge-numbers.ts'
@@ -38,6 +39,7 @@ export class Caches {
   readonly leases: Leases
   readonly #options: CachesOptions
   readonly #bodies: ProxyStore['files']
+  #instances: Instances | undefined
   readonly #upkeeps: readonly StoreUpkeep[]
 
   private constructor(store: EntryStore, proxies: ProxyStore, numbers: PurgeNumbers, options: CachesOptions) {
@@ -60,6 +62,7 @@ export class Caches {
       hosts: () => hosts.purgeMembers,
       workers: () => workers.purgeMembers,
       onDone: onPurged,
+      publisher: () => this.#instances?.publisher,
       ackTimeoutMs: timings.purgeTimeoutMs,
       clock,
       logger,
@@ -86,12 +89,24 @@ export class Caches {
     stack.push('leases', () => caches.leases.close())
     stack.push('upkeep of the stores', () => caches.#eachUpkeep((upkeep) => upkeep.close()))
     caches.#eachUpkeep((upkeep) => upkeep.start())
+    const { logger } = options
+    caches.#instances = await Instances.open({ spec, purges: caches.purges, clock, logger }, stack)
     return caches
   }
 
   /** Reason why a store is unusable or unreliable at the moment; undefined: none is. */
   async trouble(): Promise<string | undefined> {
     return (await this.store.trouble()) ?? (await this.proxy.trouble())
+  }
+
+  /** See `Instances.join`. */
+  async joinInstances(): Promise<void> {
+    await this.#instances?.join()
+  }
+
+  /** The Redis that the instances share. `problem`: why it is not usable. undefined: no `redis.url` is set. */
+  get redis(): { readonly problem: string | undefined } | undefined {
+    return this.#instances
   }
 
   /** Divides the stores among the sites in service. */

@@ -1,4 +1,4 @@
-import type { Purge, PurgedStore, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
+import { EVERYTHING, type Purge, type PurgedStore, type PurgeLayer, type PurgeOrder, type PurgeState } from '@svc/cache'
 import { asError, codeOf, Gate } from '@svc/core'
 import { type Acknowledged, type AskSettings, askMembers, type PurgeMember, SupervisorError } from '@svc/processes'
 import type { PurgeOutcome } from '@svc/protocol'
@@ -13,6 +13,22 @@ interface PurgeCoordinatorOptions extends AskSettings {
   readonly hosts: () => readonly PurgeMember[]
   readonly workers: () => readonly PurgeMember[]
   readonly onDone: (purge: Purge, outcome: PurgeOutcome) => void
+  /** Tells the other instances, before a purge is carried out here; undefined: there are none. */
+  readonly publisher?: () => Publisher | undefined
+}
+
+/** A purge on its way to the other instances. */
+export interface Published {
+  /** `deferred`: Redis is away, and gets it later. */
+  readonly l2: 'purged' | 'deferred'
+  /** Waits for the other instances, for a bounded time. Never rejects. */
+  confirmed(): Promise<PurgeOutcome['instances']>
+}
+
+/** Brings purges to the other instances. */
+interface Publisher {
+  /** To be called before a purge is carried out here. Never rejects. */
+  publish(order: PurgeOrder): Promise<Published>
 }
 
 /** Layers that all processes share. */
@@ -45,12 +61,17 @@ const MAX_FAILED = 100
 
 /** A process with thousands of queued purges cannot confirm the last one in time and would be killed for it. The others wait here. */
 const MOST_AT_A_TIME = 16
-const EVERYTHING: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [{ kind: 'everything' }], mode: 'drop' }
 
 /** True if a purge concerns the ISR layer: render hosts hold no entries of other layers. */
 function concernsHosts(order: PurgeOrder): boolean {
   return order.layers.includes('isr')
 }
+
+/** Matches no entry: only its flag counts. */
+const CLOSES_SHARED_CACHE: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [], mode: 'drop', closesSharedCache: true }
+
+/** The one instance that knows of a purge which no other needs. */
+const ALONE = { acked: 1, known: 1 }
 
 const nothing: Taken = { counts: { isr: 0, proxy: 0 }, followed: undefined }
 
@@ -90,10 +111,31 @@ export class PurgeCoordinator {
   }
 
   /**
-   * Resolves when no process of the instance serves entries that the purge matches.
+   * Resolves when no process of the instance serves entries that the purge matches, and the other instances have confirmed it, if
+   * they do so in time.
    * @throws SUP_PURGE_FAILED if a store failed to apply it: even then no process serves those entries
    */
   async purge(order: PurgeOrder): Promise<PurgeOutcome> {
+    const { clock, publisher } = this.#options
+    const startedAt = clock.monotonic()
+    // Before the first process gets it: a fill that begins after it must not find older entries in the shared cache.
+    const published = await publisher?.()?.publish(order)
+    const outcome = await this.purgeHere(order)
+    const instances = (await published?.confirmed()) ?? ALONE
+    const tookMs = clock.monotonic() - startedAt
+    return { ...outcome, instances, tookMs, ...(published !== undefined && { l2: published.l2 }) }
+  }
+
+  /**
+   * Has all processes leave the cache alone that the instances share. Resolves, when they do, with what lets them use it again.
+   */
+  async closeSharedCache(): Promise<() => void> {
+    const { purge } = await this.#send(CLOSES_SHARED_CACHE)
+    return () => this.#settle(purge)
+  }
+
+  /** Like `purge`, for a purge that concerns this instance alone, or came from another one. */
+  async purgeHere(order: PurgeOrder): Promise<PurgeOutcome> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
     const { purge, workers } = await this.#gate.run(() => this.#send(order))
@@ -107,6 +149,7 @@ export class PurgeCoordinator {
       ...counts,
       workersAcked: workers.acked,
       workersTotal: workers.total,
+      instances: ALONE,
       tookMs: clock.monotonic() - startedAt,
     }
     this.#options.onDone(purge, outcome)
@@ -186,7 +229,7 @@ export class PurgeCoordinator {
   async #gatherFailed(): Promise<void> {
     const failed = this.#failed.splice(0)
     // A failure of the store is logged, and remembered like any other; any other failure means that no process got it.
-    const isKnown = await this.purge(EVERYTHING).then(
+    const isKnown = await this.purgeHere(EVERYTHING).then(
       () => true,
       (error) => codeOf(error) === 'SUP_PURGE_FAILED',
     )

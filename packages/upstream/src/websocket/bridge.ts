@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { asError } from '@svc/core'
 import type { HeaderList, ResponseSink, ResponseSource, WebSocketOffer } from '@svc/http'
-import type { WebSocket } from 'ws'
 import { UpstreamError } from '../errors/errors.ts'
 import { connectionOptions, isConnectionField } from '../http/answer-head.ts'
 import type { HttpOrigin } from '../http/http-origin.ts'
@@ -38,37 +36,26 @@ const OF_HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-accept', 'sec-
 export function bridgeWebSocket({ origin, request, offer, filter, sink }: BridgeOptions): void {
   const { readMs } = origin.settings.timeouts
   let refusal: Refusal | undefined
-  let opening: UpstreamOpening | undefined
-  let isAborted = false
-  const events = {
-    opened(socket: WebSocket, response: IncomingMessage, release: () => void) {
+  const opening = new UpstreamOpening(origin.settings, request, offer.protocols, {
+    opened(socket, response, release) {
       const accepted = acceptance(response, filter)
       joinSockets({ upstream: socket, accept: (events) => offer.accept(accepted, events), idleMs: readMs, release })
       sink.switched()
     },
-    refused(response: IncomingMessage) {
+    refused(response) {
       refusal = new Refusal(response, sink, readMs)
       refusal.start()
     },
-    failed: (error: Error) => sink.fail(error),
-  }
+    failed: (error) => sink.fail(error),
+  })
   sink.attach({
     resume: () => refusal?.resume(),
     abort() {
-      isAborted = true
-      opening?.abort()
+      opening.abort()
       refusal?.abort()
     },
   })
-  // Loaded with the first WebSocket: with what it loads it is a tenth of the start of a worker.
-  import('ws').then(
-    ({ WebSocket }) => {
-      if (isAborted) return
-      opening = new UpstreamOpening({ settings: origin.settings, request, protocols: offer.protocols, client: WebSocket }, events)
-      opening.start()
-    },
-    (error) => sink.fail(asError(error)),
-  )
+  opening.start()
 }
 
 /** The response to the client: the subprotocol that the upstream chose, and the fields of its response. */

@@ -13,7 +13,7 @@ import { type BackoffPolicy, delayMs } from '@svc/core'
 import { ClientSink } from '../request/client-sink.ts'
 import { cameBack } from '../request/request-loop.ts'
 import { passKeyOf } from './page-address.ts'
-import { type FoundEntry, PageEntries, storabilityOf } from './page-entries.ts'
+import { type EntrySharing, type FoundEntry, PageEntries, storabilityOf } from './page-entries.ts'
 import { type IsrTools, PageFill, type PageFillCause, type PageFills, type PageWaiter } from './page-fill.ts'
 import type { BackgroundRender, PageRequest } from './page-request.ts'
 import { type IsrStatus, isrStatus, SharedBodies, sendStored } from './stored-sender.ts'
@@ -22,6 +22,7 @@ import { type IsrStatus, isrStatus, SharedBodies, sendStored } from './stored-se
 interface IsrCacheOptions extends Omit<IsrTools, 'entries' | 'passes' | 'admission' | 'bodies'> {
   readonly store: ConstructorParameters<typeof PageEntries>[0]['store']
   readonly leases: LeaseDesk
+  readonly sharing?: EntrySharing | undefined
 }
 
 /** How often a request looks again because the fill it waited for did not answer it, before it is rendered alone. */
@@ -38,9 +39,9 @@ export class IsrCache {
   readonly #pauses: RetryPauses
 
   constructor(options: IsrCacheOptions) {
-    const { store, ledger, clock, leases, onProblem } = options
+    const { store, ledger, clock, leases, sharing, onProblem } = options
     const admission = new RepeatedKeys(ADMISSION_WINDOW_MS)
-    const entries = new PageEntries({ store, ledger, admission, clock })
+    const entries = new PageEntries({ store, sharing, ledger, admission, clock })
     this.#tools = { ...options, entries, admission, passes: new PassMemory(clock), bodies: new SharedBodies() }
     this.#fills = new Fills({ ledger, leases, clock, onProblem })
     this.#pauses = new RetryPauses(clock, (failures) => delayMs({ failures, lastFailureAt: 0 }, BACKOFF))

@@ -22,8 +22,16 @@ interface SharedStore extends CacheStore {
   refresh(): void
 }
 
+/** Gives entries to the other instances. */
+export interface EntrySharing {
+  /** Shares what the fill of a key has stored. `reads`: the request inputs of the entry's key. Waits for nothing. */
+  share(fillKey: string, key: string, reads: Variance): void
+}
+
 interface PageEntriesOptions {
   readonly store: SharedStore
+  /** undefined: there are no other instances. */
+  readonly sharing?: EntrySharing | undefined
   readonly ledger: PurgeLedger
   readonly admission: RepeatedKeys
   readonly clock: Clock
@@ -121,7 +129,11 @@ export class PageEntries {
    * (`lost`), or the store `refused` it.
    * @param isRepeated true if it was requested before
    */
-  async store(pageEntry: PageEntry, fill: Fill, isRepeated: boolean): Promise<'stored' | 'lost' | 'refused'> {
+  async store(
+    pageEntry: PageEntry,
+    fill: Fill & { readonly key: string },
+    isRepeated: boolean,
+  ): Promise<'stored' | 'lost' | 'refused'> {
     const { store } = this.#options
     const { address, variance, key, entry } = pageEntry
     const { label, path } = address
@@ -132,7 +144,9 @@ export class PageEntries {
     if (!this.isCurrent(pageEntry, fill)) return 'lost'
     const { body, ...facts } = entry
     const isNewcomer = !isRepeated && isOfDynamicRoute(address)
-    return (await store.put(key, { ...facts, isNewcomer }, body)) ? 'stored' : 'refused'
+    if (!(await store.put(key, { ...facts, isNewcomer }, body))) return 'refused'
+    this.#options.sharing?.share(fill.key, key, variance)
+    return 'stored'
   }
 
   /** Drops the stored entry of a page, because it may not be stored any more. Resolves when it is gone. */

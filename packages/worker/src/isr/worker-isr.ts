@@ -3,12 +3,15 @@ import type { Config } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 import type { Renderer } from '../render-client/renderer.ts'
+import type { ShareLeases } from '../shared-cache/share-leases.ts'
 import { IsrCache } from './isr-cache.ts'
 
 /** The parts of the ISR cache of a worker process. */
 interface WorkerIsrOptions {
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk
+  /** undefined: there are no other instances. */
+  readonly shareLeases?: ShareLeases | undefined
   readonly renderer: Renderer
   readonly metrics: CacheMetrics
   readonly clock: Clock
@@ -26,7 +29,8 @@ export class WorkerIsr {
   }
 
   /** Opens the store for a configuration. Where it cannot be opened, everything is rendered. */
-  async prepare({ cache }: Config): Promise<void> {
+  async prepare(config: Config): Promise<void> {
+    const { cache } = config
     if (this.#store !== undefined || !isOn(cache)) return
     try {
       const store = await EntryStore.join({
@@ -37,7 +41,8 @@ export class WorkerIsr {
         clock: this.#options.clock,
       })
       this.#store = store
-      this.#cache = new IsrCache({ ...this.#options, store })
+      const sharing = this.#options.shareLeases?.(config, 'isr', store, '')
+      this.#cache = new IsrCache({ ...this.#options, store, sharing, leases: sharing ?? this.#options.leases })
     } catch (error) {
       this.#options.onProblem(asError(error))
     }

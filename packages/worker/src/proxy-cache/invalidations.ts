@@ -9,14 +9,16 @@ const MAX_URIS = 256
 interface InvalidationsOptions {
   readonly store: Pick<ProxyStore, 'hasUri' | 'entries'>
   readonly leases: Pick<LeaseDesk, 'isHeld'>
+  /** True if other instances may have stored a response: every invalidation is ordered. */
+  readonly isShared: boolean
   /** Has the master carry out a purge. */
   readonly order: (order: PurgeOrder) => Promise<unknown>
   readonly onProblem: (error: Error) => void
 }
 
 interface Batch {
-  /** URIs with entries that are known to be stored or in flight. */
-  readonly certain: Set<string>
+  /** URI -> label of its site: an entry is known to be stored or in flight. */
+  readonly certain: Map<string, string>
   /** URI -> label of its site: another worker may be about to store something. */
   readonly doubtful: Map<string, string>
   readonly done: PromiseWithResolvers<void>
@@ -38,10 +40,10 @@ export class Invalidations {
    * @param isKnown true if an entry of them is known to be stored or in flight
    */
   add(label: string, uris: readonly string[], isKnown: boolean): Promise<void> {
-    this.#next ??= { certain: new Set(), doubtful: new Map(), done: Promise.withResolvers() }
+    this.#next ??= { certain: new Map(), doubtful: new Map(), done: Promise.withResolvers() }
     const { certain, doubtful, done } = this.#next
     for (const uri of uris) {
-      if (isKnown) certain.add(uri)
+      if (isKnown) certain.set(uri, label)
       else doubtful.set(uri, label)
     }
     this.#run()
@@ -63,19 +65,22 @@ export class Invalidations {
   }
 
   async #orderAll({ certain, doubtful }: Batch): Promise<void> {
-    const all = new Set(certain)
-    if (await this.#isAffected(doubtful)) for (const uri of doubtful.keys()) all.add(uri)
-    const uris = [...all]
-    for (let at = 0; at < uris.length; at += MAX_URIS) {
-      const some = uris.slice(at, at + MAX_URIS)
-      await this.#options.order({ layers: ['proxy'], scopes: [{ kind: 'uris', uris: some }], mode: 'drop' })
+    const all = new Map(certain)
+    if (await this.#isAffected(doubtful)) for (const [uri, label] of doubtful) all.set(uri, label)
+    const found = [...all]
+    for (let at = 0; at < found.length; at += MAX_URIS) {
+      const some = found.slice(at, at + MAX_URIS)
+      const uris = some.map(([uri]) => uri)
+      const labels = [...new Set(some.map(([, label]) => label))]
+      await this.#options.order({ layers: ['proxy'], scopes: [{ kind: 'uris', uris }], mode: 'drop', labels })
     }
   }
 
   /** True if another worker asks an upstream for one of these URIs, or has stored its response meanwhile. */
   async #isAffected(doubtful: ReadonlyMap<string, string>): Promise<boolean> {
     if (doubtful.size === 0) return false
-    const { leases, store, onProblem } = this.#options
+    const { isShared, leases, store, onProblem } = this.#options
+    if (isShared) return true
     try {
       if (await leases.isHeld(Array.from(doubtful, ([uri, label]) => leasePrefix(label, uri)))) return true
     } catch (error) {

@@ -14,8 +14,8 @@ import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
 import type { ProxyParts } from './shared-response.ts'
 import { UpstreamFetch } from './upstream-fetch.ts'
 
-/** Keys of the store begin with the label and the URI. */
-const LEASE_KIND = 'proxy\0'
+/** The keys of leases begin with it, before the key of the entry, which begins with the label and the URI. */
+export const LEASE_KIND = 'proxy\0'
 /** How long other workers wait for an upstream to begin its response: past that each sends its own request. */
 const HEAD_MS = 30_000
 /** How long they wait for the rest of it. */

@@ -9,6 +9,7 @@ import {
   type ProxyStore,
   type Purgeable,
   type PurgeLedger,
+  type SharedLeases,
   type Storing,
   uriTag,
 } from '@svc/cache'
@@ -27,6 +28,8 @@ export interface ProxyParts {
   readonly store: ProxyStore
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk
+  /** Gives entries to the other instances; undefined: there are none. */
+  readonly sharing?: Pick<SharedLeases, 'share'> | undefined
   readonly metrics: CacheMetrics
   readonly clock: Clock
   /** For bodies on their way. */
@@ -168,17 +171,19 @@ export class SharedResponse {
 
   /**
    * Stores it, once it is complete.
+   * @param fillKey key of the fill that fetched it
    * @param request fields of the request that it answers
    * @param mayStore called last: true if no purge has overtaken it
    */
-  async store(request: HeaderList, mayStore: () => boolean): Promise<boolean> {
+  async store(fillKey: string, request: HeaderList, mayStore: () => boolean): Promise<boolean> {
     const { address, parts, response, seq, stored } = this.#options
     if (stored === undefined) return false
     const { key, storing } = stored
     const body = this.#buffer === undefined ? this.#options.whole : await this.#written(this.#buffer, key)
     if (body === undefined) return false
     const isStored = mayStore() && (await parts.store.put({ address, request, status: response.status, storing, body, seq }))
-    if (!isStored && !(body instanceof Uint8Array)) parts.store.files.discard([body.name])
+    if (isStored) parts.sharing?.share(fillKey, key)
+    else if (!(body instanceof Uint8Array)) parts.store.files.discard([body.name])
     return isStored
   }
 

@@ -118,8 +118,9 @@ export class UpstreamFetch implements ResponseSink {
       this.#finish({ kind: 'lost' })
       return
     }
+    const { asked, shared } = this.#options
     void response
-      .store(this.#options.asked.request.headers, () => this.#mayStore)
+      .store(shared.key, asked.request.headers, () => this.#mayStore)
       .then((isStored) => this.#finish({ kind: isStored ? 'stored' : 'lost' }))
   }
 
@@ -191,7 +192,10 @@ export class UpstreamFetch implements ResponseSink {
     }
     this.#isDone = true
     const { body, ...facts } = entry
-    void parts.store.putAgain(key, facts, body).then((isPut) => this.#finish({ kind: isPut ? 'stored' : 'lost' }))
+    void parts.store.putAgain(key, facts, body).then((isPut) => {
+      if (isPut) parts.sharing?.share(shared.key, key)
+      this.#finish({ kind: isPut ? 'stored' : 'lost' })
+    })
   }
 
   #serveInstead(stale: ProxyEntry): void {

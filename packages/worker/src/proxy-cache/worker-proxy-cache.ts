@@ -3,14 +3,18 @@ import type { Config } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 import type { CacheSpec } from '@svc/vhosts'
+import type { ShareLeases } from '../shared-cache/share-leases.ts'
 import { Invalidations } from './invalidations.ts'
 import { LocationCache } from './location-cache.ts'
 import { ProxyCache } from './proxy-cache.ts'
+import { LEASE_KIND } from './proxy-fill.ts'
 
 /** The parts of the proxy cache of a worker process. */
 interface WorkerProxyCacheOptions {
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk
+  /** undefined: there are no other instances. */
+  readonly shareLeases?: ShareLeases | undefined
   readonly metrics: CacheMetrics
   readonly clock: Clock
   /** Has the master carry out a purge. */
@@ -29,14 +33,17 @@ export class WorkerProxyCache {
   }
 
   /** Opens the store for a configuration. If it cannot be opened, every request goes to the upstreams. */
-  async prepare({ cache }: Config): Promise<void> {
+  async prepare(config: Config): Promise<void> {
+    const { cache } = config
     if (this.#store !== undefined || !isOn(cache)) return
-    const { clock, leases, onProblem, purge: order } = this.#options
+    const { clock, shareLeases, onProblem, purge: order } = this.#options
     try {
       const store = await ProxyStore.join({ cacheDir: cache.dir, maxBytes: cache.proxy.max_bytes, clock, onProblem })
-      const invalidations = new Invalidations({ store, leases, order, onProblem })
+      const sharing = shareLeases?.(config, 'proxy', store.entries, LEASE_KIND)
+      const leases = sharing ?? this.#options.leases
+      const invalidations = new Invalidations({ store, leases, isShared: sharing !== undefined, order, onProblem })
       this.#store = store
-      this.#cache = new ProxyCache({ ...this.#options, store, passes: new PassMemory(clock), invalidations })
+      this.#cache = new ProxyCache({ ...this.#options, store, leases, sharing, passes: new PassMemory(clock), invalidations })
     } catch (error) {
       onProblem(asError(error))
     }

@@ -18,7 +18,7 @@ export const purgeApp = endpoint({
       const detail = `No site has the root or app directory ${body.app_root}. There are: ${reset.roots.join(', ')}`
       return { problem: { status: 404, code: 'unknown_app_root', detail } }
     }
-    const outcome = { ...reset, proxy: 0, workersAcked: 0, workersTotal: 0 }
+    const outcome = { ...reset, proxy: 0, workersAcked: 0, workersTotal: 0, instances: { acked: 1, known: 1 } }
     const scope = { ...body, sites: reset.sites }
     return purgeAnswer({ layer: 'app', purged: reset.evicted, scope, outcome, tookMs: performance.now() - startedAt })
   },

@@ -7,7 +7,7 @@ export const flowStream = endpoint({
   path: '/__svc/admin/api/flows/stream',
   group: 'admin',
   access: 'viewer',
-  summary: 'Sends requests with their stages as server-sent events, as they are recorded.',
+  summary: 'Sends flows as server-sent events, as they are recorded.',
   query: () => z.strictObject(selectionFields()),
   handle(plane, { query }) {
     const filter = flowFilter(query, plane.sites)

@@ -1,0 +1,127 @@
+/** A script that Redis runs on the keys of one slot. */
+export interface SharedScript {
+  readonly name: string
+  readonly lua: string
+}
+
+/**
+ * Versions of one label and layer, in a hash: `#` the last version given, `*` that of the whole label, `~` the longest life of
+ * an entry in milliseconds, `p` the version at the last pruning, and the version of each purged tag under its digest. A version
+ * is the millisecond clock of Redis at its purge, or one more than the last: versions grow, and never expire.
+ *
+ * An entry is current if neither its label nor any of its tags was purged after the version that its maker read before it
+ * began. Where the hash is lost, it begins anew above all entries.
+ */
+const IS_CURRENT = `
+local function isCurrent(versions, seq, tags)
+  local whole = redis.call('HGET', versions, '*')
+  if not whole or tonumber(whole) > seq then return false end
+  local fields = {}
+  for at = 1, #tags, 16 do fields[#fields + 1] = string.sub(tags, at, at + 15) end
+  for from = 1, #fields, 1000 do
+    local found = redis.call('HMGET', versions, unpack(fields, from, math.min(from + 999, #fields)))
+    for i = 1, #found do
+      if found[i] and tonumber(found[i]) > seq then return false end
+    end
+  end
+  return true
+end
+local function clock()
+  local now = redis.call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
+end
+local function text(number) return string.format('%.0f', number) end
+`
+
+/**
+ * Reads an entry, or takes the lock of its key. KEYS: entry, versions, lock. ARGV: token, milliseconds of the lock, the entry
+ * must have been created after, and be fresh at (milliseconds of the wall clock; 0: any). Replies `hit` with the entry, `lock`
+ * or `miss` (no memory for a lock) with the version before the fill, `held`, `pass`, or `full`.
+ */
+export const FETCH: SharedScript = {
+  name: 'svcFetch',
+  lua: `${IS_CURRENT}
+local facts = redis.call('HMGET', KEYS[1], 's', 't', 'c', 'f')
+if facts[1] then
+  if not isCurrent(KEYS[2], tonumber(facts[1]), facts[2]) then redis.call('UNLINK', KEYS[1])
+  elseif tonumber(facts[3]) > tonumber(ARGV[3]) and tonumber(facts[4]) > tonumber(ARGV[4]) then
+    return {'hit', redis.call('HGET', KEYS[1], 'd')}
+  end
+end
+local version = redis.call('HGET', KEYS[2], '#')
+if not version then
+  version = text(clock())
+  local written = redis.pcall('HSET', KEYS[2], '#', version, '*', version)
+  if type(written) == 'table' and written.err then return {'full'} end
+end
+local locked = redis.pcall('SET', KEYS[3], ARGV[1], 'NX', 'PX', ARGV[2])
+if type(locked) == 'table' and locked.ok then return {'lock', version} end
+if type(locked) == 'table' and locked.err then return {'miss', version} end
+if redis.call('GET', KEYS[3]) == 'pass' then return {'pass'} end
+return {'held'}
+`,
+}
+
+/**
+ * Stores an entry unless a purge has come since its version, and releases the lock of its fill. KEYS: entry, versions, lock.
+ * ARGV: token, version, digests of the tags, created at, fresh until, entry, its life in Redis in milliseconds. Replies 1 if it
+ * was stored.
+ */
+export const STORE: SharedScript = {
+  name: 'svcStore',
+  lua: `${IS_CURRENT}
+if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[3]) end
+if not isCurrent(KEYS[2], tonumber(ARGV[2]), ARGV[3]) then return 0 end
+redis.call('HSET', KEYS[1], 's', ARGV[2], 't', ARGV[3], 'c', ARGV[4], 'f', ARGV[5], 'd', ARGV[6])
+redis.call('PEXPIRE', KEYS[1], ARGV[7])
+if tonumber(ARGV[7]) > tonumber(redis.call('HGET', KEYS[2], '~') or 0) then redis.call('HSET', KEYS[2], '~', ARGV[7]) end
+return 1
+`,
+}
+
+/**
+ * Ends the lock of a fill that stored nothing. KEYS: lock. ARGV: token, milliseconds for which the other instances go on
+ * without a lock, since the response is for one request alone; 0: the next one takes the lock.
+ */
+export const UNLOCK: SharedScript = {
+  name: 'svcUnlock',
+  lua: `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
+redis.call('SET', KEYS[1], 'pass', 'PX', ARGV[2])
+return 1
+`,
+}
+
+/** Most purged tags of a label whose versions are kept: past them the whole label is purged. */
+const MAX_TAGS = 10_000
+
+/**
+ * Purges a label (no ARGV) or the entries with any of these tags (ARGV: digests). KEYS: versions. Replies the version. Works
+ * with a full memory too: it makes room where it can.
+ */
+export const PURGE: SharedScript = {
+  name: 'svcPurge',
+  lua: `#!lua flags=allow-oom
+${IS_CURRENT}
+local kept = redis.call('HMGET', KEYS[1], '#', '~', 'p')
+local life = tonumber(kept[2] or 0)
+local version = math.max(clock(), tonumber(kept[1] or 0) + 1)
+local function purgeAll()
+  redis.call('DEL', KEYS[1])
+  redis.call('HSET', KEYS[1], '#', text(version), '*', text(version), '~', text(life), 'p', text(version))
+  return text(version)
+end
+if #ARGV == 0 or not kept[1] or redis.call('HLEN', KEYS[1]) + #ARGV > ${MAX_TAGS} then return purgeAll() end
+if version - tonumber(kept[3] or 0) > life then
+  local all = redis.call('HGETALL', KEYS[1])
+  for i = 1, #all, 2 do
+    if #all[i] == 16 and tonumber(all[i + 1]) < version - life then redis.call('HDEL', KEYS[1], all[i]) end
+  end
+  redis.call('HSET', KEYS[1], 'p', text(version))
+end
+redis.call('HSET', KEYS[1], '#', text(version))
+for i = 1, #ARGV do redis.call('HSET', KEYS[1], ARGV[i], text(version)) end
+return text(version)
+`,
+}

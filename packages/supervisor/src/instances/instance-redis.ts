@@ -1,0 +1,17 @@
+import type { SharedCommands } from '@svc/cache'
+
+/** A connection to Redis that waits for a stream, or listens to messages. */
+export interface WaitingConnection {
+  /** Rejects if the connection is lost. */
+  command(name: string, args: readonly (string | Buffer)[]): Promise<unknown>
+  close(): void
+}
+
+/** The Redis that the instances share, as a master uses it. */
+export interface InstanceRedis extends SharedCommands {
+  command(name: string, args: readonly (string | Buffer)[]): Promise<unknown>
+  /** Opens a connection of its own. Rejects if Redis is away. */
+  open(): Promise<WaitingConnection>
+  /** Receives the messages of a channel as long as Redis is there. Returns how to stop. */
+  subscribe(channel: string, onMessage: (message: string) => void): () => void
+}

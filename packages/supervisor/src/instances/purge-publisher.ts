@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { PURGE, type PurgeOrder, purgeTargets, type SharedScript } from '@svc/cache'
+import { asError, type Clock } from '@svc/core'
+import type { Logger } from '@svc/telemetry'
+import type { Published } from '../purges/purge-coordinator.ts'
+import type { DeferredOrders } from './deferred-orders.ts'
+import type { InstanceRedis } from './instance-redis.ts'
+import type { InstanceRegistry } from './instance-registry.ts'
+
+interface PurgePublisherOptions {
+  readonly redis: InstanceRedis
+  /** `redis.key_prefix` */
+  readonly prefix: string
+  /** `scaling.instance_id` */
+  readonly self: string
+  /** Labels of all sites of the instance. */
+  readonly labels: () => Iterable<string>
+  readonly registry: InstanceRegistry
+  readonly deferred: DeferredOrders
+  /** Has all processes leave the shared cache alone. Resolves, when they do, with what ends that. */
+  readonly closeSharedCache: () => Promise<() => void>
+  readonly clock: Pick<Clock, 'after'>
+  readonly logger: Logger
+}
+
+/** Orders in the stream: an instance that has been away for longer drops its caches. */
+const MAX_ORDERS = 10_000
+const RETRY_MS = 500
+
+/** KEYS: the stream. ARGV: most orders, id, instance, order. Works with a full memory too. */
+const ADD: SharedScript = {
+  name: 'svcAddPurge',
+  lua: `#!lua flags=allow-oom
+local fields = {'id', ARGV[2], 'from', ARGV[3], 'order', ARGV[4]}
+return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', unpack(fields))
+`,
+}
+
+/** The name of the stream of purges. */
+export function streamKey(prefix: string): string {
+  return `${prefix}purges`
+}
+
+/** Brings the purges of this instance to the shared cache and to the other instances, in their order; later, if Redis is away. */
+export class PurgePublisher {
+  readonly #options: PurgePublisherOptions
+  #reopen: (() => void) | undefined
+  #closing: Promise<void> | undefined
+  #cancelRetry: (() => void) | undefined
+  #isClosed = false
+
+  constructor(options: PurgePublisherOptions) {
+    this.#options = options
+  }
+
+  /** Goes on with the purges that an earlier master could not send. To be called before any process serves. */
+  async start(): Promise<void> {
+    if (this.#options.deferred.size === 0) return
+    await this.#closeSharedCache()
+    await this.#sendDeferred()
+  }
+
+  /** Publishes a purge before the instance itself carries it out. Never rejects. */
+  async publish(order: PurgeOrder): Promise<Published> {
+    const { registry, deferred } = this.#options
+    if (deferred.size > 0) return this.#defer(order)
+    const id = randomUUID()
+    const confirmed = registry.expect(id)
+    try {
+      await this.#send(order, id)
+      return { l2: 'purged', confirmed }
+    } catch {
+      void confirmed()
+      return this.#defer(order)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancelRetry?.()
+  }
+
+  async #send(order: PurgeOrder, id: string): Promise<void> {
+    const { redis, prefix, self, labels } = this.#options
+    const targets = purgeTargets(order, prefix, labels())
+    // The versions first: an instance that has read the order finds no older entry in the shared cache.
+    await Promise.all(targets.map(({ key, digests }) => redis.script(PURGE, [key], digests ?? [])))
+    await redis.script(ADD, [streamKey(prefix)], [String(MAX_ORDERS), id, self, JSON.stringify(order)])
+  }
+
+  async #defer(order: PurgeOrder): Promise<Published> {
+    const { deferred, registry, logger } = this.#options
+    await this.#closeSharedCache()
+    await deferred
+      .add(order)
+      .catch((error: unknown) =>
+        logger.error({ err: asError(error) }, 'failed to save a purge for the other instances: a restart would lose it'),
+      )
+    this.#retry()
+    return { l2: 'deferred', confirmed: async () => registry.unconfirmed }
+  }
+
+  /** Resolves when no process of the instance uses the shared cache. */
+  #closeSharedCache(): Promise<void> {
+    this.#closing ??= this.#options.closeSharedCache().then((reopen) => {
+      this.#reopen = reopen
+      this.#options.logger.warn('purges cannot reach Redis: the shared cache is not used until they have')
+    })
+    return this.#closing
+  }
+
+  #retry(): void {
+    if (this.#isClosed || this.#cancelRetry !== undefined) return
+    this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => {
+      this.#cancelRetry = undefined
+      void this.#sendDeferred()
+    })
+  }
+
+  /** Sends what is deferred, the oldest first. Never rejects. */
+  async #sendDeferred(): Promise<void> {
+    const { deferred, logger } = this.#options
+    try {
+      for (let order = deferred.first; order !== undefined; order = deferred.first) {
+        await this.#send(order, randomUUID())
+        await deferred.shift()
+      }
+    } catch {
+      this.#retry()
+      return
+    }
+    logger.info('deferred purges have reached Redis: the shared cache is in use again')
+    this.#reopen?.()
+    this.#reopen = undefined
+    this.#closing = undefined
+  }
+}

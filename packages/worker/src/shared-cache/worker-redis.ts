@@ -1,0 +1,39 @@
+import { availableParallelism } from 'node:os'
+import type { Config } from '@svc/config'
+import type { Clock } from '@svc/core'
+import { RedisClient } from '@svc/redis'
+
+/** The connections of a worker to Redis: made when a configuration first wants them. */
+export class WorkerRedis {
+  readonly #workerId: number
+  readonly #clock: Clock
+  #client: RedisClient | undefined
+
+  constructor(workerId: number, clock: Clock) {
+    this.#workerId = workerId
+    this.#clock = clock
+  }
+
+  /** Returns the client; undefined: no `redis.url` is set. Its address changes with a restart only. */
+  connect(config: Config): RedisClient | undefined {
+    const { redis, scaling } = config
+    if (redis.url === undefined) return undefined
+    this.#client ??= new RedisClient({
+      url: redis.url,
+      connections: connectionsOf(config),
+      name: `svc ${scaling.instance_id} worker ${this.#workerId}`,
+      clock: this.#clock,
+    })
+    return this.#client
+  }
+
+  close(): void {
+    this.#client?.close()
+  }
+}
+
+/** The share of one worker in `redis.pool_size`; the master has one for itself. */
+function connectionsOf({ redis, server }: Config): number {
+  const workers = server.workers === 0 ? availableParallelism() : server.workers
+  return Math.max(1, Math.floor((redis.pool_size - 1) / workers))
+}

@@ -1,0 +1,228 @@
+// Starts first: two products behind nginx, with Redis in all kinds of trouble.
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import {
+  fetchHttp,
+  type HttpAnswer,
+  type RedisPeer,
+  requireProgram,
+  type Server,
+  startNginx,
+  startRedis,
+  startServer,
+  waitFor,
+} from '@svc/testkit'
+import { Backend, client, configOf, isr, shown } from './backend.ts'
+import { CachedOrigin } from './cached-origin.ts'
+
+const CLIENTS = 1_000
+/** As many connect at once. */
+const BATCH = 100
+const json = { 'content-type': 'application/json' }
+
+/** Two instances of one site behind nginx, and their Redis. */
+class Pair {
+  readonly backend: Backend
+  readonly upstream: CachedOrigin
+  readonly a: Server
+  readonly b: Server
+  readonly #front: Agent
+  readonly #program: string
+  readonly #t: TestContext
+  redis: RedisPeer
+
+  private constructor(
+    t: TestContext,
+    program: string,
+    parts: Pick<Pair, 'backend' | 'upstream' | 'a' | 'b' | 'redis'>,
+    front: Agent,
+  ) {
+    this.#t = t
+    this.#program = program
+    this.backend = parts.backend
+    this.upstream = parts.upstream
+    this.a = parts.a
+    this.b = parts.b
+    this.redis = parts.redis
+    this.#front = front
+  }
+
+  static async start(t: TestContext, program: string, nginx: string): Promise<Pair> {
+    const redis = await startRedis(t, program)
+    const backend = await Backend.start(t)
+    const upstream = await CachedOrigin.start(t, (_request, response, number) => {
+      response.writeHead(200, { 'cache-control': 'public, max-age=600' }).end(`upstream ${number}`)
+    })
+    const files = {
+      'app/page.tsx': backend.page('home', 'export const revalidate = 3600'),
+      'app/cold/page.tsx': backend.page('cold', 'export const revalidate = 3600'),
+      'app/items/[id]/page.tsx': backend.page('items', 'export const revalidate = 3600'),
+    }
+    const shared = `[cache.isr]\nl2_enabled = true\n\n[redis]\nurl = "${redis.url}"\n`
+    const rule = `[[route_rules]]\npattern = "/up/**"\nupstream = "http://${upstream.host}"\n`
+    const config = configOf(t, backend, [{ id: 'one', files }], `${shared}\n${rule}`).replace('workers = 2', 'workers = 1')
+    const [a, b] = await Promise.all([startServer(t, { config }), startServer(t, { config })])
+    const upstreams = [a, b].map(({ url }) => `server ${new URL(url).host};`).join(' ')
+    const location =
+      'location / { proxy_pass http://svc; proxy_http_version 1.1; proxy_set_header Host $host; proxy_next_upstream off; }'
+    const front = await startNginx(t, nginx, `${location} } upstream svc { ${upstreams} } server { listen unix:unused.sock;`)
+    const agent = Object.assign(new Agent({ keepAlive: true, maxSockets: BATCH }), {
+      createConnection: () => connect(front.socket),
+    })
+    t.after(() => agent.destroy())
+    return new Pair(t, program, { backend, upstream, a, b, redis }, agent)
+  }
+
+  /** Requests a path of the site through nginx. */
+  get(path: string): Promise<HttpAnswer> {
+    return fetchHttp(`http://one.localhost${path}`, { agent: this.#front, timeoutMs: 120_000 })
+  }
+
+  /** Purges pages by a tag on one instance. */
+  async purge(
+    server: Server,
+    tag: string,
+  ): Promise<{ readonly l2?: string; readonly instances: { acked: number; known: number } }> {
+    const body = JSON.stringify({ tags: [tag] })
+    const { status, text } = await fetchHttp(`${server.url}/__svc/api/invalidate`, { method: 'POST', headers: json, body })
+    assert.equal(status, 200, text)
+    return JSON.parse(text)
+  }
+
+  async health(server: Server): Promise<string> {
+    const { text } = await fetchHttp(`${server.url}/__svc/health`)
+    return JSON.parse(text).checks.redis
+  }
+
+  /** Redis is there, and both instances use it. */
+  async settled(): Promise<void> {
+    for (const server of [this.a, this.b]) {
+      await waitFor('the instance uses Redis', async () => (await this.health(server)) === 'ok')
+      await waitFor('the instances confirm purges', async () => {
+        const { l2, instances } = await this.purge(server, '/none')
+        return l2 === 'purged' && instances.acked === 2
+      })
+    }
+  }
+
+  async restartRedis(): Promise<void> {
+    await this.redis.child.kill()
+    this.redis = await startRedis(this.#t, this.#program, { socket: this.redis.socket })
+  }
+}
+
+/** Sends a command to Redis, and waits for its OK. */
+function redisCommand(socket: string, command: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const connection = connect(socket, () => connection.write(`${command}\r\n`))
+    connection.on('error', reject).on('data', (reply) => {
+      connection.destroy()
+      if (reply.toString().startsWith('+OK')) resolve()
+      else reject(new Error(reply.toString()))
+    })
+  })
+}
+
+test('two instances behind nginx', async (t) => {
+  const [program, nginx] = [requireProgram(t, 'redis-server'), requireProgram(t, 'nginx')]
+  if (program === undefined || nginx === undefined) return
+  const pair = await Pair.start(t, program, nginx)
+  await pair.settled()
+
+  await t.test('render a page once for both, and go on with its age', async () => {
+    const { a, b, backend } = pair
+    const first = await client(a)('/')
+    await waitFor('the other instance has the page', async () => shown((await client(b)('/')).text) === 1)
+    const second = await client(b)('/')
+    assert.deepEqual([shown(first.text), shown(second.text), backend.count('home')], [1, 1, 1])
+    assert.equal(second.headers['last-modified'], first.headers['last-modified'])
+    assert.match(isr(second) || String(second.headers['cache-status']), /hit/)
+  })
+
+  await t.test('render a cold page once for a thousand requests over both', async () => {
+    const { backend } = pair
+    const release = backend.hold('cold')
+    const answers = Array.from({ length: CLIENTS }, () => pair.get('/cold'))
+    await waitFor('the render waits', () => backend.count('cold') > 0)
+    release()
+    const texts = await Promise.all(answers)
+    assert.deepEqual(new Set(texts.map(({ status, text }) => `${status} ${shown(text)}`)), new Set(['200 1']))
+    assert.equal(backend.count('cold'), 1)
+  })
+
+  await t.test('see each other’s purges before the answer', async () => {
+    const { a, b, backend } = pair
+    for (let round = 0; round < 10; round++) {
+      const [here, there] = round % 2 === 0 ? [a, b] : [b, a]
+      const before = shown((await client(there)('/')).text)
+      const { l2, instances } = await pair.purge(here, '/')
+      assert.deepEqual([l2, instances], ['purged', { acked: 2, known: 2 }])
+      const after = shown((await client(there)('/')).text)
+      assert.equal(after, before + 1)
+      assert.equal(shown((await client(here)('/')).text), after)
+    }
+    assert.equal(backend.count('home'), 11)
+  })
+
+  await t.test('fetch a response of an upstream once, and invalidate it in both', async () => {
+    const { a, b, upstream } = pair
+    assert.equal((await client(a)('/up/x')).text, 'upstream 1')
+    await waitFor('the other instance has it', async () => (await client(b)('/up/x')).text === 'upstream 1')
+    assert.equal(upstream.count('/up/x'), 1)
+    await client(b)('/up/x', { method: 'POST' })
+    const after = (await client(a)('/up/x')).text
+    assert.notEqual(after, 'upstream 1')
+    assert.equal((await client(b)('/up/x')).text, after)
+  })
+
+  const faults: Readonly<Record<string, (pair: Pair) => void | Promise<void>>> = {
+    'is frozen': ({ redis }) => redis.child.signal('SIGSTOP'),
+    'is killed': async ({ redis }) => void (await redis.child.kill()),
+  }
+  for (const [fault, cause] of Object.entries(faults)) {
+    await t.test(`fail no request while Redis ${fault}, and agree again after it`, async () => {
+      let isOver = false
+      const failures: string[] = []
+      let number = 0
+      const load = async () => {
+        while (!isOver) {
+          // Pages in all caches, and pages in none.
+          for (const path of ['/', `/items/${fault}-${number++}`, '/up/x']) {
+            const { status } = await pair.get(path)
+            if (status !== 200) failures.push(`${path}: ${status}`)
+          }
+        }
+      }
+      const loads = [load(), load()]
+      await cause(pair)
+      const deferred = await pair.purge(pair.a, '/')
+      assert.deepEqual([deferred.l2, deferred.instances.acked], ['deferred', 1])
+      await waitFor('the health report names the fault', async () => (await pair.health(pair.b)).startsWith('degraded'))
+      const here = shown((await client(pair.a)('/')).text)
+      if (fault === 'is frozen') pair.redis.child.signal('SIGCONT')
+      else await pair.restartRedis()
+      await waitFor('the other instance has dropped the page', async () => shown((await client(pair.b)('/')).text) >= here)
+      await pair.settled()
+      isOver = true
+      await Promise.all(loads)
+      assert.deepEqual(failures, [])
+      await pair.purge(pair.b, '/')
+      const agreed = shown((await client(pair.a)('/')).text)
+      assert.equal(shown((await client(pair.b)('/')).text), agreed)
+    })
+  }
+
+  await t.test('share nothing new while Redis is full, but every purge', async () => {
+    const { a, b, backend } = pair
+    await redisCommand(pair.redis.socket, 'CONFIG SET maxmemory 1')
+    const one = shown((await client(a)('/items/full')).text)
+    const other = shown((await client(b)('/items/full')).text)
+    assert.notEqual(one, other, 'each has rendered it')
+    const before = backend.count('items')
+    const { l2, instances } = await pair.purge(a, '/items/full')
+    assert.deepEqual([l2, instances.acked], ['purged', 2])
+    assert.equal(shown((await client(b)('/items/full')).text), before + 1)
+  })
+})
