@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { latencyBin, TopLists, TrafficTotals, TrafficWriter } from '@svc/telemetry'
@@ -173,14 +173,14 @@ test('files of nothing but noise are left out, and other files are not touched',
 })
 
 test('a directory that cannot be used costs one warning, not the start', async (t) => {
-  const instance = new Instance(t)
-  await instance.settled()
   const blocked = new Instance(t)
+  await blocked.settled()
+  rmSync(join(blocked.dir, 'analytics'), { recursive: true, force: true })
   writeFileSync(join(blocked.dir, 'analytics'), '')
   blocked.restart()
   await blocked.pass(2 * MINUTE, { count: 1 })
   assert.match(blocked.warnings[0] ?? '', /analytics are not kept: directory .* cannot be used/)
-  assert.equal(blocked.warnings.filter((text) => text.startsWith('failed to write analytics')).length, 1)
+  assert.equal(blocked.warnings.filter((text) => text.startsWith('failed to write analytics')).length, 2, 'one for each kind')
 })
 
 test('files take no more than their share of the disk: the oldest minutes are deleted first', async (t) => {
@@ -199,6 +199,15 @@ test('files take no more than their share of the disk: the oldest minutes are de
   assert.ok(!instance.files.includes('minutes-2026031010.traffic'))
   assert.equal(await instance.requests(from, from + 10 * MINUTE, 'site-39'), 0)
   assert.ok(instance.analytics.diskBytes() <= 4 * maxBytes)
+})
+
+test('a file that alone takes more than the bound does not grow any more, with one warning for each kind', async (t) => {
+  const instance = new Instance(t, 2_000)
+  await instance.pass(20 * MINUTE, ...Array.from({ length: 20 }, (_, i) => ({ site: `site-${i}` })))
+  for (const name of instance.files) assert.ok(statSync(instance.path(name)).size <= 2_000, name)
+  const reported = instance.warnings.map((text) => /([a-z]+)-\d+\.traffic/.exec(text)?.[1])
+  assert.deepEqual(reported.sort(), ['minutes', 'tops'])
+  assert.match(instance.warnings[0] ?? '', /take more than their share of the disk/)
 })
 
 test('a minute with more than ten thousand sites leaves out the others, with one warning', async (t) => {

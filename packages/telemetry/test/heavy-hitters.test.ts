@@ -20,6 +20,19 @@ test('names that come once each do not push out the pages that have a five-hundr
   for (const { name, count } of top) assert.ok(count <= 200, `${name} has ${count} requests, and is listed with no more`)
 })
 
+test('a name takes no place of one that has as many requests', () => {
+  const names = new HeavyHitters({ maxNames: 2, maxChars: 64 })
+  names.add('/a', 10)
+  names.add('/b', 10)
+  for (let i = 0; i < 10; i++) names.add('/c', 1)
+  assert.deepEqual(
+    names.top(3).map(({ name }) => name),
+    ['/a', '/b'],
+  )
+  names.add('/c', 1)
+  assert.equal(names.top(3)[1]?.name, '/c')
+})
+
 test('a million different names take the room of 32', () => {
   const names = new HeavyHitters(bounds)
   for (let i = 0; i < 1_000_000; i++) names.add(`/random-${i}`, 1)

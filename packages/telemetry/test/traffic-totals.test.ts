@@ -82,6 +82,11 @@ test('written traffic is read as it was, one site after another', () => {
   assert.deepEqual(tops.referrers.top(8), [])
 })
 
+test('a number that runs past the end of its section is refused', () => {
+  const bytes = Buffer.from([0, 1, 0x80, 1, 0])
+  assert.throws(() => readTraffic(bytes, ({ totals }) => void totals.number()), { code: 'CORE_PROTOCOL' })
+})
+
 test('bytes that are cut anywhere are refused', () => {
   const writer = new TrafficWriter(8)
   writer.add(busyTraffic())

@@ -89,6 +89,30 @@ test('paths come without queries, referrers as origins, and clients by their add
   ])
 })
 
+test('a hit of L0 that its client takes slowly is counted at its end', async (t) => {
+  const server = await startServer(t)
+  const ready = {
+    find: (ask: Parameters<typeof server.l0.find>[0]) => server.l0.find(ask),
+    sent: () => server.l0.sentLater()(false),
+    sentLater: () => assert.fail(),
+  }
+  for (let i = 0; i < 3; i++) await server.get('/a', { ready })
+  const { totals } = await counted(server)
+  assert.deepEqual([totals.requests, totals.hits('l0'), totals.latency.count, totals.bytes], [3, 1, 3, 15])
+})
+
+test('a stream of events is counted without its latency', async (t) => {
+  const server = await startServer(t)
+  server.intercept = (context) => {
+    const writer = context.streamCompressed({ status: 200, headers: [['content-type', 'text/event-stream']] })
+    writer.end(Buffer.from('data: 1\n\n'))
+    return 'answered'
+  }
+  await server.get('/events')
+  const { totals } = await counted(server)
+  assert.deepEqual([totals.requests, totals.latency.count], [1, 0])
+})
+
 test('the client is the one behind a trusted proxy', async (t) => {
   const server = await startServer(t, '[server]\ntrusted_proxies = ["192.0.2.0/24"]\n')
   const headers = { 'x-forwarded-for': '198.51.100.1' }
@@ -100,6 +124,7 @@ test('requests to no site, and to the endpoints of the service, are not counted'
   const server = await startServer(t)
   await server.get('/__svc/health')
   await server.get('/__svc/unknown')
+  server.traffic.of('').record(200, 1, 1)
   const reports = reportsOf(server.traffic)
   await server.traffic.flush()
   assert.deepEqual(reports, [])

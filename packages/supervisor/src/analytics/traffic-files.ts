@@ -78,7 +78,8 @@ export class TrafficFiles {
   }
   /** Damaged files that were reported. */
   readonly #reported = new Set<string>()
-  #isWriteReported = false
+  /** Kinds whose files could not be written, and were reported. */
+  readonly #unwritable = new Set<FileKind>()
 
   constructor(options: TrafficFilesOptions) {
     this.#options = options
@@ -149,14 +150,14 @@ export class TrafficFiles {
     const path = this.#path({ kind, at })
     try {
       if (!(await this.#makeRoom({ kind, at }, bytes.byteLength))) {
-        this.#writeFailed(path, undefined, 'analytics of all sites together take more than their share of the disk')
+        this.#writeFailed({ kind, at }, undefined, 'analytics of all sites together take more than their share of the disk')
         return
       }
       await write(path)
       this.#sizes[kind].set(at, (await stat(path)).size)
-      this.#isWriteReported = false
+      this.#unwritable.delete(kind)
     } catch (error) {
-      this.#writeFailed(path, error, messageOf(error))
+      this.#writeFailed({ kind, at }, error, messageOf(error))
     }
   }
 
@@ -203,9 +204,9 @@ export class TrafficFiles {
     this.#options.warn(error, `a part of the analytics is lost: ${path}: ${why}`)
   }
 
-  #writeFailed(path: string, error: unknown, why: string): void {
-    if (this.#isWriteReported) return
-    this.#isWriteReported = true
-    this.#options.warn(error, `failed to write analytics to ${path}: ${why}`)
+  #writeFailed(key: FileKey, error: unknown, why: string): void {
+    if (this.#unwritable.has(key.kind)) return
+    this.#unwritable.add(key.kind)
+    this.#options.warn(error, `failed to write analytics to ${this.#path(key)}: ${why}`)
   }
 }
