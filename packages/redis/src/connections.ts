@@ -22,27 +22,42 @@ interface ConnectionKind {
 export const COMMANDS: ConnectionKind = { isKept: true, silenceMs: SILENCE_MS }
 /** For commands that wait in Redis for at most some seconds: who uses it connects again. */
 export const BLOCKING: ConnectionKind = { isKept: false, silenceMs: 10_000 }
+/** For the messages of a channel. */
+const LISTENING: ConnectionKind = { isKept: false, silenceMs: SILENCE_MS }
 
 /**
  * Makes a connection, and begins to connect. Commands fail at once while there is none. Who makes it listens to its errors.
  * @param name shown by `CLIENT LIST`
  */
 export function connect(address: RedisAddress, kind: ConnectionKind, name: string): Connection {
+  if (address.kind !== 'cluster') return connectServer(address, kind, name)
+  return new Cluster([...address.nodes], {
+    redisOptions: optionsOf(address, kind, name),
+    enableOfflineQueue: false,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    retryDelayOnFailover: 50,
+    maxRedirections: 3,
+    clusterRetryStrategy: kind.isKept ? retryDelayMs : () => null,
+    // The addresses that a cluster announces are those of its nodes: nothing is looked up twice.
+    dnsLookup: (host, callback) => callback(null, host, isIP(host) === 6 ? 6 : 4),
+  })
+}
+
+/**
+ * Makes a connection to one server that is not made again when it is lost.
+ * @param tries takes another node of a cluster each time
+ */
+export function connectOnce(address: RedisAddress, name: string, tries: number): Redis {
+  if (address.kind !== 'cluster') return connectServer(address, LISTENING, name)
+  const node = address.nodes[tries % address.nodes.length]
+  return new Redis({ ...optionsOf(address, LISTENING, name), ...node })
+}
+
+function connectServer(address: Exclude<RedisAddress, { kind: 'cluster' }>, kind: ConnectionKind, name: string): Redis {
   const options = optionsOf(address, kind, name)
-  if (address.kind === 'cluster') {
-    return new Cluster([...address.nodes], {
-      redisOptions: options,
-      enableOfflineQueue: false,
-      slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-      retryDelayOnFailover: 50,
-      maxRedirections: 3,
-      clusterRetryStrategy: kind.isKept ? retryDelayMs : () => null,
-      // The addresses that a cluster announces are those of its nodes: nothing is looked up twice.
-      dnsLookup: (host, callback) => callback(null, host, isIP(host) === 6 ? 6 : 4),
-    })
-  }
   if (address.kind === 'sentinel') {
-    return new Redis({ ...options, sentinels: [...address.sentinels], name: address.name, sentinelRetryStrategy: retryDelayMs })
+    const sentinelRetryStrategy = kind.isKept ? retryDelayMs : () => null
+    return new Redis({ ...options, sentinels: [...address.sentinels], name: address.name, sentinelRetryStrategy })
   }
   return new Redis({ ...options, ...(address.kind === 'socket' ? { path: address.path } : address.node) })
 }

@@ -4,6 +4,7 @@ import { Circuit } from './circuit.ts'
 import { BLOCKING, COMMANDS, type Connection, connect } from './connections.ts'
 import { RedisError } from './errors/errors.ts'
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts'
+import { Subscription } from './subscription.ts'
 
 /** A Lua script. Its name appears in errors. */
 interface RedisScript {
@@ -54,6 +55,7 @@ export class RedisClient {
   readonly #deadlineMs: number
   readonly #connections: readonly Connection[]
   readonly #others = new Set<Connection>()
+  readonly #subscriptions = new Set<Subscription>()
   readonly #circuit: Circuit
   readonly #digests = new WeakMap<RedisScript, string>()
   #next = 0
@@ -134,27 +136,30 @@ export class RedisClient {
 
   /** Receives the messages of a channel as long as Redis is there. Returns how to stop. */
   subscribe(channel: string, onMessage: (message: string) => void): () => void {
-    const connection = this.#connect()
-    this.#others.add(connection)
-    // `autoResubscribe` only remembers what was subscribed once.
-    const subscribe = () => connection.subscribe(channel).catch((error: unknown) => this.#lost(asError(error)))
-    connection.on('ready', () => void subscribe())
-    connection.on('message', (_channel: string, message: string) => onMessage(message))
+    const { name, clock } = this.#options
+    const onLost = (error: Error) => this.#lost(error)
+    const subscription = new Subscription({ address: this.#address, name, channel, onMessage, onLost, clock })
+    this.#subscriptions.add(subscription)
     return () => {
-      this.#others.delete(connection)
-      connection.disconnect()
+      this.#subscriptions.delete(subscription)
+      subscription.close()
     }
   }
 
   close(): void {
     this.#circuit.close()
+    for (const subscription of this.#subscriptions) subscription.close()
     for (const connection of [...this.#connections, ...this.#others]) connection.disconnect()
   }
 
   #connect(): Connection {
     const connection = connect(this.#address, COMMANDS, this.#options.name)
     connection.on('error', (error: Error) => this.#lost(error))
-    connection.on('ready', () => this.#changed())
+    connection.on('ready', () => {
+      // The reason, if it is lost without an error.
+      this.#problem = 'it has closed the connection'
+      this.#changed()
+    })
     connection.on('close', () => this.#changed())
     return connection
   }

@@ -3,13 +3,21 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
-import { type Purge, type PurgedStore, PurgeLedger, type PurgeOrder, type PurgeScope } from '@svc/cache'
+import { EVERYTHING, type Purge, type PurgedStore, PurgeLedger, type PurgeOrder, type PurgeScope, purgeTargets } from '@svc/cache'
 import { CloseStack, systemClock } from '@svc/core'
 import type { PurgeMember } from '@svc/processes'
 import type { GenerationSpec } from '@svc/protocol'
 import { RedisClient } from '@svc/redis'
 import { createLogger } from '@svc/telemetry'
-import { type RedisPeer, requireProgram, startRedis, tempDir, waitFor } from '@svc/testkit'
+import {
+  type RedisPeer,
+  requireProgram,
+  requireRedisPrograms,
+  startRedis,
+  startRedisCluster,
+  tempDir,
+  waitFor,
+} from '@svc/testkit'
 import { Instances } from '../src/instances/instances.ts'
 import { PurgeCoordinator } from '../src/purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../src/purges/purge-numbers.ts'
@@ -237,6 +245,44 @@ describe('instances that share a Redis', () => {
     }
     await introduced(a, b)
     assert.equal(a.logged.filter((line) => line.includes('were missed')).length, 1)
+  })
+
+  test('make the shared cache old when Redis has lost a purge, as a replica in place of its master may have', async (t) => {
+    const w = await world(t)
+    if (w === undefined) return
+    const [a, b] = [await w.master('a'), await w.master('b')]
+    await introduced(a, b)
+    const client = new RedisClient({ url: w.redis.url, connections: 1, name: 'test', clock: systemClock })
+    t.after(() => client.close())
+    await client.ready(10_000)
+    const versions = purgeTargets(EVERYTHING, 't:', ['blog'])[0]?.key ?? ''
+    const whole = async () => Number(String(await client.command('HGET', [versions, '*'])))
+    await a.purges.purge(tagged('route:blog:first'))
+    const wholeBefore = await whole()
+    await a.purges.purge(tagged('route:blog:lost'))
+    await waitFor('both have it', () => [a, b].every((master) => master.tags().includes('route:blog:lost')))
+    const [[place]] = (await client.command('XREVRANGE', ['t:purges', '+', '-', 'COUNT', '1'])) as [[Buffer]]
+    await client.command('XDEL', ['t:purges', place])
+    await client.command('CLIENT', ['KILL', 'TYPE', 'normal', 'SKIPME', 'yes'])
+    for (const master of [a, b]) {
+      await waitFor('the caches are dropped', () => master.worker.scopes.some(({ kind }) => kind === 'everything'))
+    }
+    assert.ok((await whole()) > wholeBefore, 'entries from before are not served')
+  })
+
+  test('share a cluster: the versions of each label and the stream lie on different nodes', async (t) => {
+    const programs = requireRedisPrograms(t)
+    if (programs === undefined) return
+    const { url } = await startRedisCluster(t, programs)
+    const start = async (name: string) => {
+      const master = new Master(tempDir(t, name))
+      t.after(() => master.stop())
+      return master.start(url, name)
+    }
+    const [a, b] = [await start('a'), await start('b')]
+    await introduced(a, b)
+    const { l2, instances } = await a.purges.purge(tagged('posts'))
+    assert.deepEqual([l2, instances, b.tags()], ['purged', { acked: 2, known: 2 }, ['posts']])
   })
 
   test('take an order that they cannot read for a purge of everything', async (t) => {

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 /** Programs of Debian packages that tests use. */
 const packages = {
   'redis-server': { packageName: 'redis-server', names: ['redis-server'] },
+  'redis-cli': { packageName: 'redis-tools', names: ['redis-cli'] },
   'php-fpm': { packageName: 'php-fpm', names: ['php-fpm', 'php-fpm8.2', 'php-fpm8.4', 'php-fpm8.3', 'php-fpm8.1'] },
   nginx: { packageName: 'nginx-light', names: ['nginx'] },
   openssl: { packageName: 'openssl', names: ['openssl'] },
@@ -38,6 +39,12 @@ export function requireProgram(t: TestContext, program: keyof typeof packages): 
   const message = `needs ${program} of the Debian package ${packageName}: sudo apt-get install ${packageName}`
   skip(t, message)
   return undefined
+}
+
+/** Programs of Redis, or undefined after marking the test as skipped for want of them. See `requireProgram`. */
+export function requireRedisPrograms(t: TestContext): { server: string; cli: string } | undefined {
+  const [server, cli] = [requireProgram(t, 'redis-server'), requireProgram(t, 'redis-cli')]
+  return server === undefined || cli === undefined ? undefined : { server, cli }
 }
 
 /**

@@ -51,6 +51,8 @@ export class Instances {
       last: state.last,
       purge: (order) => purges.purgeHere(order),
       confirm: (id) => this.#registry.confirm(id),
+      lastSent: () => this.publisher.last,
+      emptySharedCache: () => this.publisher.emptySharedCache(),
     })
   }
 

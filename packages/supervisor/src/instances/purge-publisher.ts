@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { PURGE, type PurgeOrder, purgeTargets, type SharedScript } from '@svc/cache'
+import { EVERYTHING, PURGE, type PurgeOrder, purgeTargets, type SharedScript } from '@svc/cache'
 import { asError, type Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import type { Published } from '../purges/purge-coordinator.ts'
@@ -48,6 +48,7 @@ export class PurgePublisher {
   #closing: Promise<void> | undefined
   #cancelRetry: (() => void) | undefined
   #isClosed = false
+  #last: string | undefined
 
   constructor(options: PurgePublisherOptions) {
     this.#options = options
@@ -80,12 +81,31 @@ export class PurgePublisher {
     this.#cancelRetry?.()
   }
 
+  /** Place in the stream of the last purge of this instance; undefined: it has sent none. */
+  get last(): string | undefined {
+    return this.#last
+  }
+
+  /**
+   * Makes all entries of the shared cache old: Redis has lost purges, as when a replica takes the place of its master.
+   * Rejects if Redis is away.
+   */
+  async emptySharedCache(): Promise<void> {
+    await this.#sendVersions(EVERYTHING)
+  }
+
   async #send(order: PurgeOrder, id: string): Promise<void> {
-    const { redis, prefix, self, labels } = this.#options
-    const targets = purgeTargets(order, prefix, labels())
+    const { redis, prefix, self } = this.#options
     // The versions first: an instance that has read the order finds no older entry in the shared cache.
+    await this.#sendVersions(order)
+    const last = await redis.script(ADD, [streamKey(prefix)], [String(MAX_ORDERS), id, self, JSON.stringify(order)])
+    this.#last = String(last)
+  }
+
+  async #sendVersions(order: PurgeOrder): Promise<void> {
+    const { redis, prefix, labels } = this.#options
+    const targets = purgeTargets(order, prefix, labels())
     await Promise.all(targets.map(({ key, digests }) => redis.script(PURGE, [key], digests ?? [])))
-    await redis.script(ADD, [streamKey(prefix)], [String(MAX_ORDERS), id, self, JSON.stringify(order)])
   }
 
   async #defer(order: PurgeOrder): Promise<Published> {

@@ -16,6 +16,10 @@ interface PurgeSubscriberOptions {
   /** Carries out a purge of another instance. Rejects if a store failed: it is in force even then. */
   readonly purge: (order: PurgeOrder) => Promise<unknown>
   readonly confirm: (id: string) => Promise<void>
+  /** Place of the last purge that this instance has sent. */
+  readonly lastSent: () => string | undefined
+  /** Makes the entries of the shared cache old. Rejects if Redis is away. */
+  readonly emptySharedCache: () => Promise<void>
   readonly clock: Pick<Clock, 'after'>
   readonly logger: Logger
 }
@@ -88,16 +92,19 @@ export class PurgeSubscriber {
 
   /** Connects, and drops the caches if orders were missed. */
   async #connect(): Promise<void> {
-    const { redis, prefix, purge, logger, self } = this.#options
+    const { redis, prefix, purge, logger, self, lastSent, emptySharedCache } = this.#options
     const connection = await redis.open()
     this.#connection = connection
     const stream = streamKey(prefix)
-    const known = this.#last === undefined ? [] : entriesOf(await connection.command('XRANGE', [stream, this.#last, this.#last]))
+    const place = laterOf(this.#last, lastSent())
+    const known = place === undefined ? [] : entriesOf(await connection.command('XRANGE', [stream, place, place]))
     if (known.length > 0) return
+    // Where Redis has lost orders, it has lost versions too.
+    if (place !== undefined) await emptySharedCache()
     // The end of the stream comes first: a purge after it is read, and one before it takes what is dropped now.
     const [end] = entriesOf(await connection.command('XREVRANGE', [stream, '+', '-', 'COUNT', '1']))
     const last = end?.at ?? String(await connection.command('XADD', [stream, '*', 'from', self]))
-    if (this.#last !== undefined) logger.warn('purges of other instances were missed: dropping all cached responses')
+    if (place !== undefined) logger.warn('purges of other instances were missed: dropping all cached responses')
     await purge(EVERYTHING)
     this.#last = last
     this.#saveSoon()
@@ -135,6 +142,14 @@ export class PurgeSubscriber {
       logger.warn({ err: asError(error) }, 'failed to save the place in the stream of purges'),
     )
   }
+}
+
+/** Places are milliseconds and a count. */
+function laterOf(a: string | undefined, b: string | undefined): string | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  const [ms = 0, count = 0] = a.split('-').map(Number)
+  const [otherMs = 0, otherCount = 0] = b.split('-').map(Number)
+  return ms > otherMs || (ms === otherMs && count > otherCount) ? a : b
 }
 
 /** The entries of a reply of XREAD with one stream; null: there are none. */
