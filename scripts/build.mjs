@@ -2,6 +2,7 @@
 //
 //   node scripts/build.mjs             build
 //   node scripts/build.mjs --if-stale  build only when a source is newer than the last build
+import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +11,7 @@ import { requirePlatform } from './platform.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const outDir = join(root, 'dist')
 const stamp = join(outDir, 'build.stamp')
+const nodeBinary = join(root, 'bin/node')
 
 /** Programs by name of their bundle. */
 const programs = {
@@ -38,15 +40,59 @@ const external = [
 ]
 
 /**
- * Importing `node:http` as a module reads all its exports, and one of them loads the undici inside Node, about a sixth of the time
- * that a program takes to load. `getBuiltinModule` reads none of them.
+ * Importing a built-in module reads all its exports, and the getters among them load further parts of Node: a quarter of the time
+ * that a program takes to load. `getBuiltinModule` reads none of them; here each program reads those that it uses.
  */
-const httpWithoutUndici = {
-  name: 'http-without-undici',
+function builtinsByNeed() {
+  const namespace = 'builtin'
+  const exportsOf = builtinExports()
+  return {
+    name: 'builtins-by-need',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^(?:node:)?[a-z_0-9/]+$/ }, ({ path, kind }) => {
+        const name = path.replace(/^node:/, '')
+        return kind !== 'require-call' && exportsOf[name] !== undefined
+          ? { path: name, namespace, sideEffects: false }
+          : undefined
+      })
+      onLoad({ filter: /^/, namespace }, ({ path }) => ({ contents: builtinModule(path, exportsOf[path]) }))
+    },
+  }
+}
+
+/** Asks the bundled Node, which may be newer than the one that builds. @returns the names that each built-in module exports */
+function builtinExports() {
+  const program = `
+    const { builtinModules, createRequire } = require('node:module')
+    const names = builtinModules.filter((name) => !name.startsWith('_') && !name.startsWith('node:'))
+    console.log(JSON.stringify(Object.fromEntries(names.map((name) => [name, Object.keys(require('node:' + name))]))))`
+  return JSON.parse(execFileSync(nodeBinary, ['--no-warnings', '--eval', program], { encoding: 'utf8' }))
+}
+
+function builtinModule(name, exported) {
+  const names = exported.filter((one) => one !== 'default' && /^[A-Za-z_$][\w$]*$/.test(one))
+  return [
+    `const builtin = process.getBuiltinModule('node:${name}')`,
+    'const read = (name) => builtin[name]',
+    ...names.map((one, at) => `const own${at} = /* @__PURE__ */ read('${one}')`),
+    `export { ${names.map((one, at) => `own${at} as ${one}`).join(', ')} }`,
+    'export default builtin',
+  ].join('\n')
+}
+
+/**
+ * Widths of texts in columns, for the help of `svc`, which is ASCII. The package that yargs asks knows all of Unicode, for which
+ * Node reads its tables of characters: a tenth of the time that a command takes to start.
+ */
+const asciiWidths = {
+  name: 'ascii-widths',
   setup({ onResolve, onLoad }) {
-    const namespace = 'builtin-http'
-    onResolve({ filter: /^(?:node:)?http$/ }, ({ kind }) => (kind === 'require-call' ? undefined : { path: 'http', namespace }))
-    onLoad({ filter: /^/, namespace }, () => ({ contents: "module.exports = process.getBuiltinModule('node:http')" }))
+    const namespace = 'ascii-widths'
+    onResolve({ filter: /^string-width$/ }, ({ path }) => ({ path, namespace }))
+    onLoad({ filter: /^/, namespace }, () => ({
+      contents: `import { stripVTControlCharacters } from 'node:util'
+        export default (text) => stripVTControlCharacters(text).length`,
+    }))
   },
 }
 
@@ -73,7 +119,7 @@ async function isFresh() {
  * Each program is a build of its own. In a build of several, a program would load every module that it can reach by imports and
  * that any of them uses; in one of its own it loads those that it uses.
  */
-async function bundleProgram([name, path]) {
+async function bundleProgram([name, path], plugins) {
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: root,
@@ -86,7 +132,7 @@ async function bundleProgram([name, path]) {
     format: 'esm',
     chunkNames: 'chunks/[name]-[hash]',
     external,
-    plugins: [httpWithoutUndici],
+    plugins,
     legalComments: 'external',
     logLevel: 'warning',
     // Packages in CommonJS form call `require`, which a module does not have.
@@ -103,8 +149,12 @@ async function main() {
   await rm(stamp, { force: true })
   for (const stale of ['chunks', 'code-cache']) await rm(join(outDir, stale), { recursive: true, force: true })
   await mkdir(outDir, { recursive: true })
+  const plugins = [builtinsByNeed(), asciiWidths]
   const { buildGuest } = await import('../packages/guest/build/guest.mjs')
-  await Promise.all([...Object.entries(programs).map(bundleProgram), buildGuest({ outDir, nodeBinary: join(root, 'bin/node') })])
+  await Promise.all([
+    ...Object.entries(programs).map((program) => bundleProgram(program, plugins)),
+    buildGuest({ outDir, nodeBinary }),
+  ])
   await writeFile(stamp, '')
   console.error(`built dist/ in ${Date.now() - startedAt} ms`)
 }

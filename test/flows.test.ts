@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { AnalyticsReport } from '@svc/protocol'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempSite, waitFor } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 import { statusOf } from './control.ts'
@@ -27,6 +30,21 @@ type Username = Parameters<typeof bearer>[0]
 async function ask(server: Server, path: string, username: Username = 'vera', timeoutMs = PROCESS_WAIT_MS) {
   const { status, text } = await fetchHttp(server.url + API + path, { headers: await bearer(username), timeoutMs })
   return { status, json: JSON.parse(text) as { flows: Flow[]; is_partial: boolean } & Flow, text }
+}
+
+/** Analytics of the last hour: requests and status of all its minutes, latencies of the newest minute with requests. */
+async function lastHour(server: Server, query = '', username: Username = 'vera') {
+  const url = `${server.url}/__svc/obs/analytics?window=1h${query}`
+  const { text } = await fetchHttp(url, { headers: await bearer(username) })
+  const { buckets, top } = JSON.parse(text) as Pick<AnalyticsReport, 'buckets' | 'top'>
+  const used = buckets.filter(({ requests }) => requests > 0)
+  const sumOf = (statusClass: string) => used.reduce((sum, { status }) => sum + (status[statusClass] ?? 0), 0)
+  return {
+    requests: used.reduce((sum, { requests }) => sum + requests, 0),
+    status: { '2xx': sumOf('2xx'), '5xx': sumOf('5xx') },
+    p50_ms: used.at(-1)?.p50_ms,
+    top,
+  }
 }
 
 /** The newest flow of a path, once it is there. */
@@ -65,7 +83,7 @@ async function start(t: TestContext): Promise<Server> {
 
 const get = (server: Server, path: string, host = 'shop.test') => fetchHttp(server.url + path, { host })
 
-test('slow and failed requests are recorded with their stages and without their query', async (t) => {
+test('slow and failed requests are recorded with their stages and without their query, and count in analytics', async (t) => {
   const server = await start(t)
   const follow = (query: string, username: Username) => EventReader.open(t, server, `${API}/stream${query}`, username)
   const [all, own, slowOnly] = [await follow('', 'vera'), await follow('', 'tom'), await follow('?reason=slow&site=shop', 'root')]
@@ -101,6 +119,20 @@ test('slow and failed requests are recorded with their stages and without their 
   await own.has(slow.request_id)
   await slowOnly.has(slow.request_id)
   assert.doesNotMatch(`${own.text}${slowOnly.text}`, /"blog"/)
+
+  await waitFor('analytics of both sites', async () => (await lastHour(server)).requests === 2, PROCESS_WAIT_MS)
+  const { status, p50_ms: median, top } = await lastHour(server, '&site=shop', 'tom')
+  assert.deepEqual([status['2xx'], status['5xx'], top.paths], [1, 0, [{ name: '/slow', count: 1 }]])
+  assert.ok((median ?? 0) >= 300 * 0.98, `a median of ${median} ms`)
+  const blog = await lastHour(server, '&site=blog')
+  assert.deepEqual([blog.status['5xx'], blog.top.clients], [1, [{ name: '127.0.0.1', count: 1 }]])
+  assert.equal((await lastHour(server, '', 'tom')).requests, 1, 'a tenant has its own sites')
+  await server.child.stop()
+  const kept = readdirSync(join(dirname(server.configFile ?? ''), 'state/analytics'))
+  assert.ok(
+    kept.some((name) => name.startsWith('minutes-')),
+    kept.join(),
+  )
 })
 
 test('a worker that hangs is missing in the list, which says so', async (t) => {

@@ -212,6 +212,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin/api/plugins': missing,
   'PUT /__svc/admin/api/plugins/:name': { ...missing, params: { name: 'auth' }, body: { enabled: true } },
 
+  'GET /__svc/obs/summary': { answer: { ok: true, generation: 3, sites: { total: 2, states: { ok: 2 } } } },
   'GET /__svc/obs/analytics': {
     answer: { ok: true, site: null, window: '1h', ...traffic },
     naming: { query: { site: 'shop' } },

@@ -59,6 +59,31 @@ const alerts: AlertReport['alerts'] = [
   { ...alert, name: 'site_unit_away', state: 'pending', value: 1, unit: '', site: 'blog' },
   { ...alert, name: 'disk_space', state: 'ok', value: 50.5, unit: '% free', site: null, subject: '/var/cache/blog' },
 ]
+/** The state of the instance. */
+const summary = {
+  at: '2026-01-01T00:00:00.000Z',
+  version: '1.0.0',
+  generation: 3,
+  uptime_secs: 60,
+  traffic: {
+    requests_per_sec: { last_minute: 1.5, last_10_secs: 2 },
+    error_ratio: 0.01,
+    p50_ms: 1,
+    p95_ms: 20,
+    p99_ms: null,
+    hit_ratio: null,
+  },
+  sites: { total: 2, states: { ok: 2 } },
+  instance: {
+    workers: { total: 2, states: { ready: 2 } },
+    hosts: { total: 1, states: { ready: 1 } },
+    last_reload: { at: '2026-01-01T00:00:00.000Z', ok: true },
+    disks: [{ path: '/var/cache/svc', free_ratio: 0.5 }],
+    memory: { resident_bytes: 1, available_bytes: 2 },
+    missing: [],
+  },
+}
+
 /** The traffic of sites. */
 export const traffic: AnalyticsReport = {
   step_secs: 60,
@@ -181,6 +206,12 @@ export class FakePlane implements ControlPlane {
   analytics: ControlPlane['analytics'] = async (query) => {
     this.calls.push({ analytics: query })
     return traffic
+  }
+
+  summary: ControlPlane['summary'] = async (query) => {
+    this.calls.push({ summary: query })
+    const { instance, ...rest } = summary
+    return query.sites === undefined ? { ...rest, instance } : rest
   }
 
   readonly sessions: ControlPlane['sessions'] = {

@@ -13,10 +13,6 @@ const MAX_WAIT_MS = 15 * 60_000
 /** A counter without a failure for so long starts again. */
 const FORGET_MS = 60 * 60_000
 
-/** In the queue of a user one attempt runs per slot. */
-const SLOT_MS = 1_000
-const MAX_QUEUED = 10
-
 /** Counters of each kind: past it the one whose last failure is the oldest is forgotten. */
 const MAX_COUNTERS = 10_000
 /** Networks that are remembered for each configured user. */
@@ -31,16 +27,23 @@ export interface LoginAttempt {
   readonly address: string
 }
 
-/** `go`: verify the password, after this time. */
+/** `go`: verify the password, when its turn comes. */
 type LoginVerdict =
-  | { readonly kind: 'go'; readonly afterMs: number }
+  | {
+      readonly kind: 'go'
+      /** It waits for a turn among the strangers of its user. */
+      readonly isQueued: boolean
+      readonly network: string
+      /** The user has logged in from the network before. */
+      readonly isKnown: boolean
+      /** The network, unless it is known, has failed lately. */
+      readonly hasFailed: boolean
+    }
   | { readonly kind: 'throttled'; readonly retryAfterSecs: number }
 
 interface Counter {
   failures: number
   lastAt: number
-  /** Next free slot of the queue. */
-  slotAt: number
 }
 
 /** Failures by key, as many as fit. */
@@ -49,7 +52,7 @@ class Counters {
 
   get(key: string, nowMs: number): Counter {
     const found = this.#counters.get(key)
-    return found === undefined || nowMs - found.lastAt > FORGET_MS ? { failures: 0, lastAt: nowMs, slotAt: 0 } : found
+    return found === undefined || nowMs - found.lastAt > FORGET_MS ? { failures: 0, lastAt: nowMs } : found
   }
 
   /** Time to wait after so many failures. */
@@ -59,9 +62,9 @@ class Counters {
     return Math.max(0, lastAt + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - free)) - nowMs)
   }
 
-  add(key: string, nowMs: number, slotAt = 0): void {
+  add(key: string, nowMs: number): void {
     const { failures } = this.get(key, nowMs)
-    setNewest(this.#counters, key, { failures: failures + 1, lastAt: nowMs, slotAt }, MAX_COUNTERS)
+    setNewest(this.#counters, key, { failures: failures + 1, lastAt: nowMs }, MAX_COUNTERS)
   }
 
   /** Takes one failure back. */
@@ -84,8 +87,8 @@ function throttled(waitMs: number): LoginVerdict {
 }
 
 /**
- * Slows down guesses of passwords, and so that no client can keep a user out: a network from which a user has logged in before is slowed
- * only by failures of that user from there. Memory is bounded, and a flood of networks or names pushes out nothing of what is known
+ * Decides which guesses of passwords wait, so that no client can keep a user out: a network from which a user has logged in before is
+ * slowed only by failures of that user from there. Memory is bounded, and a flood of networks or names pushes out nothing of what is known
  * about configured users. A network is an IPv4 address or an IPv6 /64.
  */
 export class LoginThrottle {
@@ -125,14 +128,20 @@ export class LoginThrottle {
     const waitMs = Math.max(this.#pairs.waitMs(pair, FREE_OF_PAIR, nowMs), ofNetwork)
     if (waitMs > 0) return throttled(waitMs)
     const users = this.#countersOf(attempt)
-    const { failures, slotAt } = users.get(attempt.username, nowMs)
-    const isQueued = !isKnown && failures >= FREE_OF_USER
-    const startAt = isQueued ? Math.max(nowMs, slotAt) : nowMs
-    if (startAt - nowMs > MAX_QUEUED * SLOT_MS) return throttled(startAt - nowMs - MAX_QUEUED * SLOT_MS)
+    const isQueued = !isKnown && users.get(attempt.username, nowMs).failures >= FREE_OF_USER
+    const hasFailed = this.#networks.get(network, nowMs).failures > 0
     this.#pairs.add(pair, nowMs)
     if (!isKnown) this.#networks.add(network, nowMs)
-    users.add(attempt.username, nowMs, isQueued ? startAt + SLOT_MS : slotAt)
-    return { kind: 'go', afterMs: startAt - nowMs }
+    users.add(attempt.username, nowMs)
+    return { kind: 'go', isQueued, network, isKnown, hasFailed }
+  }
+
+  /** The attempt got no turn: its password was not verified. */
+  withdrawn(attempt: LoginAttempt): void {
+    const network = clientNetwork(attempt.address)
+    this.#pairs.subtract(pairKey(attempt.username, network))
+    if (!this.isKnown(attempt)) this.#networks.subtract(network)
+    this.#countersOf(attempt).subtract(attempt.username)
   }
 
   /** The password was right. Returns true if `known` has changed. */

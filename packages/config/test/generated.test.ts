@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import toml from 'toml'
+import * as z from 'zod'
 import { listSections } from '../src/generate/sections.ts'
 import { exampleToml, referenceMarkdown, schemaJson } from '../src/index.ts'
 import { configSchema } from '../src/schema/config-schema.ts'
@@ -75,4 +76,8 @@ test('the JSON Schema is plain: standard keywords, secrets write-only, nothing u
   const secret = nodeAt(schema, ['admin', 'jwt_secret'])
   assert.equal((secret as { writeOnly?: boolean }).writeOnly, true)
   assert.match(nodeAt(schema, ['cache', 'dir'])?.description ?? '', /Default: `\/var\/cache\/svc`/)
+})
+
+test('the tree that is built section by section is that of the whole schema', () => {
+  assert.equal(JSON.stringify(schemaTree()), JSON.stringify(z.toJSONSchema(configSchema, { io: 'input' })))
 })

@@ -42,6 +42,7 @@ import {
   sessionRecord,
   tokenRequest,
 } from './session-messages.ts'
+import { summaryQuery, summaryReport } from './summary-messages.ts'
 import { analyticsReport, trafficBatch, trafficQuery } from './traffic-messages.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
@@ -196,6 +197,8 @@ export const masterMethods = {
   traffic: method(trafficBatch, guard.nothing),
   /** The traffic of sites in a window of time. */
   analytics: method(trafficQuery, analyticsReport),
+  /** The state of the instance, or of some sites, at a glance. */
+  summary: method(summaryQuery, summaryReport),
   /** Lines of the worker's log. */
   log: method(logBatch, guard.nothing),
   /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */

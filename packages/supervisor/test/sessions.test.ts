@@ -154,8 +154,8 @@ test('while a flood of addresses fails as a user, that user logs in from a known
   const sessions = await bench.open()
   const wrong = Array.from({ length: 31 }, (_, i) => login(sessions, 'ann', `10.0.${i}.1`, 'wrong'))
   await issued(login(sessions))
-  assert.equal(bench.clock.timers, 10, 'the others wait')
-  bench.clock.advance(10_000)
+  assert.equal(bench.clock.timers, 1, 'the others wait')
+  for (let i = 0; i < 10; i++) bench.clock.advance(1_000)
   assert.ok((await Promise.all(wrong)).every(({ issued: none }) => none === undefined))
 })
 

@@ -26,7 +26,7 @@ test('names, types, labels and buckets are those of the reference', async () => 
   new RenderMetrics(metrics, () => ({ active: 2, idle: 3 })).oomKills.value++
   addProcessMetrics(metrics)
   addUptimeMetric(metrics)
-  const text = await mergeMetrics([await metrics.toJson()], [])
+  const text = await mergeMetrics([metrics.toJson()], [])
   const types = Object.fromEntries([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
   assert.deepEqual(types, {
     http_requests_total: 'counter',
@@ -73,7 +73,7 @@ test('unknown methods count as OTHER, and path groups are bounded', async () => 
   const http = new HttpMetrics(metrics)
   http.series('BREW', 'static').record(405, 1, 0, 0)
   for (let i = 0; i < 3000; i++) http.series('GET', `/g${i}`).record(200, 1, 0, 0)
-  const text = await mergeMetrics([await metrics.toJson()], [])
+  const text = await mergeMetrics([metrics.toJson()], [])
   assert.ok(text.includes('http_requests_total{method="OTHER",status="405",path_group="static"} 1'))
   const groups = [...text.matchAll(/^http_requests_total\{/gm)].length
   assert.ok(groups <= 502, `${groups} series`)
@@ -97,7 +97,7 @@ test('the sum over processes keeps the totals of dead ones and drops their gauge
     http.activeConnections.value = connections
     return metrics.toJson()
   }
-  const [first, second, third] = await Promise.all([process(3, 5), process(4, 6), process(1, 1)])
+  const [first, second, third] = [process(3, 5), process(4, 6), process(1, 1)]
   const before = await mergeMetrics([first, second], [])
   assert.equal(lineOf(before, 'http_requests_total'), 'http_requests_total{method="GET",status="200",path_group="static"} 7')
   assert.equal(lineOf(before, 'http_active_connections'), 'http_active_connections 11')
@@ -122,4 +122,10 @@ test('two metrics of one name are refused', () => {
   const metrics = new MetricSet()
   metrics.add(new NumberFamily('counter', { name: 'x_total', help: 'x' }))
   assert.throws(() => metrics.add(new NumberFamily('counter', { name: 'x_total', help: 'x' })))
+})
+
+test('two metrics cannot have one name', () => {
+  const metrics = new MetricSet()
+  addUptimeMetric(metrics)
+  assert.throws(() => addUptimeMetric(metrics), /process_uptime_seconds/)
 })

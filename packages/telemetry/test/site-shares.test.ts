@@ -11,9 +11,7 @@ test('each site has its part of a store, and none once it has nothing', async ()
   addSiteShares(metrics, 'isr', () => shares)
   const read = async () =>
     Object.fromEntries(
-      (await metrics.toJson()).flatMap(({ name, values }) =>
-        values.map(({ labels, value }) => [`${name} ${labels['site']}`, value]),
-      ),
+      metrics.toJson().flatMap(({ name, values }) => values.map(({ labels, value }) => [`${name} ${labels['site']}`, value])),
     )
   assert.deepEqual(await read(), {
     'svc_isr_site_entries a': 3,

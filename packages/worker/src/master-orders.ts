@@ -59,7 +59,7 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
     ping: () => ({ connections: engine.connections, inFlight: engine.inFlight }),
     async metrics() {
       components.httpMetrics.activeConnections.value = engine.connections
-      return { metrics: await components.metrics.toJson() }
+      return { metrics: components.metrics.toJson() }
     },
   }
 }

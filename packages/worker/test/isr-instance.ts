@@ -132,7 +132,7 @@ export class IsrInstance {
 
   /** Returns the value of a counter, by its labels. */
   async count(name: string): Promise<Record<string, number>> {
-    const found = (await this.metrics.toJson()).find((metric) => metric.name === name)
+    const found = this.metrics.toJson().find((metric) => metric.name === name)
     return Object.fromEntries((found?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value]))
   }
 }

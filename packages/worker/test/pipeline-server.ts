@@ -226,7 +226,7 @@ export class PipelineServer {
 
   /** Values of a metric, by its labels joined with spaces. */
   async metric(name: string): Promise<Record<string, number>> {
-    const found = (await this.#metrics.toJson()).find((metric: MetricJson) => metric.name === name)
+    const found = this.#metrics.toJson().find((metric: MetricJson) => metric.name === name)
     const values = (found?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value] as const)
     return Object.fromEntries(values)
   }

@@ -22,7 +22,7 @@ test('a rewritten request that the engine refuses on its way is counted with the
   const { request } = context.exchange
   log.refused({ request, status: 408, code: 'timeout', method: 'GET', target: '/', listener: '', remoteAddress: '' })
   log.finished(context, true)
-  const counted = (await metrics.toJson()).find(({ name }) => name === 'http_requests_total')
+  const counted = metrics.toJson().find(({ name }) => name === 'http_requests_total')
   assert.deepEqual(
     counted?.values.map(({ labels, value }) => [labels['status'], value]),
     [['408', 1]],

@@ -36,6 +36,8 @@ import type {
   SiteManifestInfo,
   SiteStatus,
   StatusReport,
+  SummaryQuery,
+  SummaryReport,
   TokenRequest,
   TrafficQuery,
   UpstreamSummary,
@@ -334,6 +336,8 @@ export interface ControlPlane {
   alerts(): Promise<AlertReport>
   /** The traffic of sites. Rejects if the master is unreachable. */
   analytics(query: TrafficQuery): Promise<AnalyticsReport>
+  /** The state of the instance, or of some sites, at a glance. Rejects if the master is unreachable. */
+  summary(query: SummaryQuery): Promise<SummaryReport>
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

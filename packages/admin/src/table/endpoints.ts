@@ -76,6 +76,7 @@ import { analytics } from '../endpoints/obs/analytics.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
 import { logStream } from '../endpoints/obs/logs/stream.ts'
 import { logs } from '../endpoints/obs/logs.ts'
+import { summary } from '../endpoints/obs/summary.ts'
 
 /** Keys of the configuration that decide which endpoints there are. */
 interface EndpointSettings {
@@ -141,6 +142,7 @@ const fixed: readonly Endpoint[] = [
 
   ...managed,
 
+  summary,
   analytics,
   { ...cacheEntries, path: '/__svc/obs/cache', group: 'obs' },
   obsCacheEntry,

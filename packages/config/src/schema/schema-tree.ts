@@ -31,10 +31,28 @@ export interface SchemaNode {
 
 let tree: SchemaNode | undefined
 
-/** Returns the schema as a tree of plain data, built at the first call. */
+/** Returns the schema as a tree of plain data. A section is built when it is read: a file has few of them. */
 export function schemaTree(): SchemaNode {
-  tree ??= z.toJSONSchema(configSchema, { io: 'input' }) as SchemaNode
+  tree ??= treeOf(configSchema)
   return tree
+}
+
+function treeOf(schema: z.ZodObject): SchemaNode {
+  const sections = Object.entries(schema.shape)
+  const properties = {}
+  for (const [name, section] of sections) {
+    const define = (value: PropertyDescriptor) =>
+      Object.defineProperty(properties, name, { ...value, enumerable: true, configurable: true })
+    define({
+      get() {
+        const { $schema: _version, ...node } = z.toJSONSchema(section as z.ZodType, { io: 'input' })
+        define({ value: node })
+        return node
+      },
+    })
+  }
+  const frame = schema.pick({}).describe(schema.description ?? '')
+  return { ...(z.toJSONSchema(frame, { io: 'input' }) as SchemaNode), properties }
 }
 
 /** Returns the node of one key or index below a node. */

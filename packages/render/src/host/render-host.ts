@@ -117,7 +117,7 @@ export class RenderHost {
       warm: async ({ site, routes }) => (await this.#sites.site(site).warm(routes)) as undefined,
       drain: async ({ timeoutMs }) => await this.#drain(timeoutMs),
       ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools(), hasSpareThread: this.#threads.isReady }),
-      metrics: async () => ({ metrics: await this.#metrics.toJson() }),
+      metrics: async () => ({ metrics: this.#metrics.toJson() }),
     }
   }
 

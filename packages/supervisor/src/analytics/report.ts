@@ -48,10 +48,13 @@ function figuresOf(totals: TrafficTotals): Omit<AnalyticsReport['buckets'][numbe
     bytes,
     hits: { l0: totals.hits('l0'), isr: totals.hits('isr'), proxy: totals.hits('proxy') },
     misses,
-    p50_ms: quantile(latency, 0.5),
-    p95_ms: quantile(latency, 0.95),
-    p99_ms: quantile(latency, 0.99),
+    ...latenciesOf(latency),
   }
+}
+
+/** The quantiles that reports have. */
+export function latenciesOf(latency: LatencySketch): Pick<AnalyticsReport['buckets'][number], 'p50_ms' | 'p95_ms' | 'p99_ms'> {
+  return { p50_ms: quantile(latency, 0.5), p95_ms: quantile(latency, 0.95), p99_ms: quantile(latency, 0.99) }
 }
 
 /** Null: there were no requests. */

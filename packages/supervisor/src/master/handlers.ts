@@ -20,6 +20,7 @@ import { healthOf } from './instance-health.ts'
 import { l0EntriesOf, l0EntryOf } from './l0-entries.ts'
 import type { MasterParts } from './parts.ts'
 import { siteStatuses, statusOf } from './status.ts'
+import { summaryOf } from './summary.ts'
 
 /** Handlers that several boundaries share. */
 function sharedHandlers(parts: MasterParts) {
@@ -73,6 +74,7 @@ export function workerHandlers(
     followFlows: (filter, context) => parts.flowFeed.follow(filter, context),
     traffic: (batch) => void parts.analytics.add(batch),
     analytics: (query) => parts.analytics.report(query),
+    summary: (query) => summaryOf(parts, query),
     log: (batch) => void parts.logs.addBatch(batch),
     logs: (query) => parts.logs.page(query),
     followLogs: ({ filter }, context) => parts.logs.follow(filter, context),

@@ -40,8 +40,11 @@ export function listenUrls(spec: GenerationSpec): string[] {
   return spec.listen.map(addressUrl)
 }
 
+/** The parts of a master that its status is about. */
+export type StatusParts = Pick<MasterParts, 'spec' | 'clock' | 'startedAt' | 'workers' | 'hosts' | 'reloader'>
+
 /** Returns the report of `svc status`. */
-export function statusOf({ spec: current, clock, startedAt, workers, hosts, reloader }: MasterParts): StatusReport {
+export function statusOf({ spec: current, clock, startedAt, workers, hosts, reloader }: StatusParts): StatusReport {
   const spec = current()
   return {
     pid: process.pid,

@@ -117,7 +117,7 @@ export class MetricsCollector {
   async #collect(processes: readonly MetricsProcess[]) {
     await Promise.all(processes.map((process) => this.#pull(process)))
     const kept = await this.#kept
-    return { snapshots: [await this.#own.toJson(), ...this.#seen.values()], kept }
+    return { snapshots: [this.#own.toJson(), ...this.#seen.values()], kept }
   }
 
   async #pull(process: MetricsProcess): Promise<void> {

@@ -4,6 +4,7 @@ import type { Config } from '@svc/config'
 import type { Clock } from '@svc/core'
 import type { LoginRequest } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { StrangerLines, VerificationLine } from './login-lines.ts'
 
 export type ConfiguredUser = Config['admin']['users'][number]
 
@@ -23,39 +24,7 @@ type LoginOutcome =
   | { readonly kind: 'credentials' }
   | { readonly kind: 'throttled'; readonly retryAfterSecs: number }
 
-/** Verifications that wait, of users from known networks and of all others. */
-const MAX_WAITING = 64
-
-/**
- * Runs one verification at a time: each takes tens of megabytes and of milliseconds. Users from networks that they have logged in from go
- * first, so that a flood of others does not keep them out.
- */
-class VerificationLine {
-  readonly #known: (() => void)[] = []
-  readonly #others: (() => void)[] = []
-  #isBusy = false
-
-  isFull(isKnown: boolean): boolean {
-    return this.#laneOf(isKnown).length >= MAX_WAITING
-  }
-
-  async run<T>(isKnown: boolean, task: () => Promise<T>): Promise<T> {
-    if (this.#isBusy) await new Promise<void>((resolve) => this.#laneOf(isKnown).push(resolve))
-    this.#isBusy = true
-    try {
-      return await task()
-    } finally {
-      const next = this.#known.shift() ?? this.#others.shift()
-      // The one that leaves passes its place on.
-      if (next === undefined) this.#isBusy = false
-      else next()
-    }
-  }
-
-  #laneOf(isKnown: boolean): (() => void)[] {
-    return isKnown ? this.#known : this.#others
-  }
-}
+const noTurn: LoginOutcome = { kind: 'throttled', retryAfterSecs: 1 }
 
 /** The user as others see it. */
 export function publicUser({ username, role, tenant_id: tenantId }: ConfiguredUser): User {
@@ -67,10 +36,15 @@ export class Logins {
   readonly #options: LoginsOptions
   readonly #throttle: LoginThrottle
   readonly #line = new VerificationLine()
+  readonly #strangers: StrangerLines
+  /** Names that no user has wait like others, in places of their own. */
+  readonly #strangersOfNoUser: StrangerLines
 
   constructor(options: LoginsOptions) {
     this.#options = options
     this.#throttle = new LoginThrottle(options.networks)
+    this.#strangers = new StrangerLines(options.clock)
+    this.#strangersOfNoUser = new StrangerLines(options.clock)
   }
 
   /** Networks of logins by username, to be kept over a restart. */
@@ -83,12 +57,16 @@ export class Logins {
     const { users, clock, logger } = this.#options
     const user = users().find((one) => one.username === username)
     const attempt = { username, address, isConfigured: user !== undefined }
-    const isKnown = this.#throttle.isKnown(attempt)
-    if (this.#line.isFull(isKnown)) return { kind: 'throttled', retryAfterSecs: 1 }
     const verdict = this.#throttle.begin(attempt, clock.monotonic())
     if (verdict.kind === 'throttled') return verdict
-    if (verdict.afterMs > 0) await new Promise<void>((resolve) => clock.after(verdict.afterMs, resolve))
-    const result = await this.#line.run(isKnown, () => this.#verify(user ?? this.#standIn(username), password))
+    const strangers = user === undefined ? this.#strangersOfNoUser : this.#strangers
+    const hasTurn = !verdict.isQueued || (await strangers.turn(username, verdict))
+    const verify = () => this.#verify(user ?? this.#standIn(username), password)
+    const result = hasTurn ? await this.#line.run(verdict, verify) : undefined
+    if (result === undefined) {
+      this.#throttle.withdrawn(attempt)
+      return noTurn
+    }
     if (user !== undefined && result === 'unreadable') {
       logger.error({ username }, 'the password_hash of a user cannot be read: make one with "svc config credentials hash"')
     }

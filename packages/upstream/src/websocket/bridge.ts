@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { asError } from '@svc/core'
 import type { HeaderList, ResponseSink, ResponseSource, WebSocketOffer } from '@svc/http'
+import type { WebSocket } from 'ws'
 import { UpstreamError } from '../errors/errors.ts'
 import { connectionOptions, isConnectionField } from '../http/answer-head.ts'
 import type { HttpOrigin } from '../http/http-origin.ts'
@@ -36,26 +38,37 @@ const OF_HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-accept', 'sec-
 export function bridgeWebSocket({ origin, request, offer, filter, sink }: BridgeOptions): void {
   const { readMs } = origin.settings.timeouts
   let refusal: Refusal | undefined
-  const opening = new UpstreamOpening(origin.settings, request, offer.protocols, {
-    opened(socket, response, release) {
+  let opening: UpstreamOpening | undefined
+  let isAborted = false
+  const events = {
+    opened(socket: WebSocket, response: IncomingMessage, release: () => void) {
       const accepted = acceptance(response, filter)
       joinSockets({ upstream: socket, accept: (events) => offer.accept(accepted, events), idleMs: readMs, release })
       sink.switched()
     },
-    refused(response) {
+    refused(response: IncomingMessage) {
       refusal = new Refusal(response, sink, readMs)
       refusal.start()
     },
-    failed: (error) => sink.fail(error),
-  })
+    failed: (error: Error) => sink.fail(error),
+  }
   sink.attach({
     resume: () => refusal?.resume(),
     abort() {
-      opening.abort()
+      isAborted = true
+      opening?.abort()
       refusal?.abort()
     },
   })
-  opening.start()
+  // Loaded with the first WebSocket: with what it loads it is a tenth of the start of a worker.
+  import('ws').then(
+    ({ WebSocket }) => {
+      if (isAborted) return
+      opening = new UpstreamOpening({ settings: origin.settings, request, protocols: offer.protocols, client: WebSocket }, events)
+      opening.start()
+    },
+    (error) => sink.fail(asError(error)),
+  )
 }
 
 /** The response to the client: the subprotocol that the upstream chose, and the fields of its response. */

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { asError } from '@svc/core'
 import { MAX_MESSAGE_BYTES } from '@svc/http'
-import WebSocket from 'ws'
+import type { WebSocket } from 'ws'
 import { UpstreamError } from '../errors/errors.ts'
 import { notAPlace, parseServerAddress } from '../http/addresses.ts'
 import { isConnectionField } from '../http/answer-head.ts'
@@ -23,12 +23,21 @@ interface OpeningEvents {
   failed(error: Error): void
 }
 
+/** A WebSocket to open. */
+interface OpeningOptions {
+  readonly settings: HttpOriginSettings
+  readonly request: OriginRequest
+  readonly protocols: readonly string[]
+  readonly client: typeof WebSocket
+}
+
 /** Opens a WebSocket to a group: tries one server after another, as any other request does, until one responds. */
 export class UpstreamOpening {
   readonly #settings: HttpOriginSettings
   readonly #request: OriginRequest
   readonly #protocols: readonly string[]
   readonly #events: OpeningEvents
+  readonly #client: typeof WebSocket
   readonly #attempts: ServerAttempts
   readonly #timer: LazyTimer
   #dialing: Dialing | undefined
@@ -36,8 +45,9 @@ export class UpstreamOpening {
   #socket: WebSocket | undefined
   #isOver = false
 
-  constructor(settings: HttpOriginSettings, request: OriginRequest, protocols: readonly string[], events: OpeningEvents) {
+  constructor({ settings, request, protocols, client }: OpeningOptions, events: OpeningEvents) {
     this.#settings = settings
+    this.#client = client
     this.#request = request
     this.#protocols = protocols
     this.#events = events
@@ -94,7 +104,7 @@ export class UpstreamOpening {
     try {
       if (!isTarget(target)) throw new Error('the request target is malformed')
       // The address is only for the library: the connection is there, and host and target are set below, as they are.
-      this.#socket = new WebSocket('ws://upstream/', [...this.#protocols], {
+      this.#socket = new this.#client('ws://upstream/', [...this.#protocols], {
         createConnection: () => socket,
         headers: handshakeFields(this.#request, host),
         maxPayload: MAX_MESSAGE_BYTES,

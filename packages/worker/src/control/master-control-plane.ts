@@ -212,6 +212,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     flows: flowsOf(parts),
     alerts: () => master.call('alerts', undefined, ANSWER),
     analytics: (query) => master.call('analytics', query, ANSWER),
+    summary: (query) => master.call('summary', query, ANSWER),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     releases: {

@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Clock, SingleFlight, setNewest } from '@svc/core'
-import { FairQueue, type QueueOwner } from './fair-queue.ts'
+import { type Clock, FairQueue, type QueueOwner, SingleFlight, setNewest } from '@svc/core'
 
 /** Checks slow passwords, one at a time, off the thread that serves requests. */
 export interface SlowChecker {

@@ -1,4 +1,4 @@
-import { entryOf } from '@svc/core'
+import { entryOf } from './map-entries.ts'
 
 /** The owner of a queued item: a client of a lane. */
 export interface QueueOwner {
@@ -68,12 +68,12 @@ function countOf<Item>(clients: ReadonlyMap<string, readonly Item[]>): number {
   return count
 }
 
-/** The entry that counts most; `preferred` among those that count as much. Of a map that is not empty. */
+/** The entry that counts most; among those that count as much `preferred`, else the last in turn. Of a map that is not empty. */
 function mostOf<Key, Value>(map: ReadonlyMap<Key, Value>, preferred: Key | undefined, count: (value: Value) => number) {
   let most: (Entry<Key, Value> & { readonly count: number }) | undefined
   for (const [key, value] of map) {
     const counted = count(value)
-    if (most === undefined || counted > most.count || (counted === most.count && key === preferred)) {
+    if (most === undefined || counted > most.count || (counted === most.count && most.key !== preferred)) {
       most = { key, value, count: counted }
     }
   }
