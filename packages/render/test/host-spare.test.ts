@@ -36,7 +36,9 @@ function linkOf(t: TestContext, thread: StartedThread): Promise<MessagePort> {
   const { promise, resolve, reject } = Promise.withResolvers<MessagePort>()
   thread.own({ linked: resolve, ended: reject })
   t.after(() => thread.close())
-  return promise
+  // A thread without a task does not keep the process of the test alive.
+  const limit = setTimeout(() => reject(new Error('the thread did not start')), PROCESS_WAIT_MS)
+  return promise.finally(() => clearTimeout(limit))
 }
 
 test('a spare that does not start is reported, and the next thread fails with the reason', async (t) => {
