@@ -33,14 +33,14 @@ async function putsWhenFull(sites: number): Promise<{ alone: number; among: numb
     const among = await timed(
       ROUNDS,
       () => batch(PUTS),
-      () => store.evict(),
+      () => store.room.evict(),
     )
     const alone = await timed(
       ROUNDS,
       async () => {
         for (let index = 0; index < 200; index++) await put()
       },
-      () => store.evict(),
+      () => store.room.evict(),
     )
     return { alone: (alone.medianMs * 1000) / 200, among: (among.medianMs * 1000) / (Math.ceil(PUTS / BATCH) * BATCH) }
   } finally {

@@ -83,7 +83,7 @@ export async function isrStorePurges(): Promise<Row[]> {
         await store.purge({ ...purgeOf(largeGroupTag(0)), mode: 'stale' })
       })
       const drop = await medianMs(1, () => store.purge(purgeOf(largeGroupTag(0))))
-      const sweep = await medianMs(1, () => store.evict())
+      const sweep = await medianMs(1, () => store.room.evict())
       return {
         'drop 100, ms': figure(small),
         'mark 10,000, ms': figure(large),

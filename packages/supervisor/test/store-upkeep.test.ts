@@ -29,7 +29,7 @@ class OneTimer implements Clock {
 function setup() {
   const clock = new OneTimer()
   const store = { needsEviction: false, evictions: 0, readers: 0, pending: Promise.withResolvers<number>() }
-  const kept = {
+  const room = {
     get needsEviction() {
       return store.needsEviction
     },
@@ -41,7 +41,7 @@ function setup() {
     usages: () => [],
   }
   const logger = createLogger({ level: 'silent', format: 'json', base: {} })
-  const upkeep = new StoreUpkeep({ store: kept, name: 'isr', bounds: { maxEntries: 1, maxBytes: 1 }, clock, logger })
+  const upkeep = new StoreUpkeep({ room, name: 'isr', bounds: { maxEntries: 1, maxBytes: 1 }, clock, logger })
   return { clock, store, upkeep }
 }
 

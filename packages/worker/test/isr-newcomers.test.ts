@@ -34,7 +34,7 @@ async function smallWorker(t: TestContext) {
     while (leases.held > 0)
     return String(headers['cache-status'])
   }
-  const newcomers = (label: string) => store.usages().find((usage) => usage.label === label)?.newEntries ?? 0
+  const newcomers = (label: string) => store.room.usages().find((usage) => usage.label === label)?.newEntries ?? 0
   return { store, clock, get, newcomers, server }
 }
 
@@ -56,7 +56,7 @@ test('a page that is requested again while it is missing is not a newcomer', asy
   assert.equal(await get('http://shop.test/items/1'), STORED)
   const scopes = [{ kind: 'everything' }] as const
   await store.purge({ number: 1, layers: ['isr'], scopes, mode: 'drop' })
-  await store.evict()
+  await store.room.evict()
   assert.equal(newcomers('shop'), 0)
   assert.equal(await get('http://shop.test/items/1'), 'svc-isr; fwd=uri-miss; stored')
   assert.equal(newcomers('shop'), 0)

@@ -1,22 +1,23 @@
 import { join } from 'node:path'
 import { type Clock, messageOf, systemClock } from '@svc/core'
-import type { BegunPurge, CacheStore, PurgedStore, StoreSize } from '../entries/cache-store.ts'
+import type { BegunPurge, CacheStore, PurgedStore } from '../entries/cache-store.ts'
 import type { EntryFacts, KnownVariance, StoredEntry, Variance } from '../entries/entry.ts'
 import { CacheError } from '../errors/errors.ts'
 import { touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
-import { admits, readCounts } from './counts.ts'
+import { admits } from './counts.ts'
 import { closeDatabases, type EntryFiles } from './databases.ts'
 import { decodeFacts, decodeHead, RecentFacts, readFacts } from './entry-codec.ts'
 import { trimTagged } from './eviction.ts'
 import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
 import { type ListedEntry, type Listing, type ListingQuery, listEntries, lookAt } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
-import { joinHome, type OpenedHome, openHome, partsOf, type StoreParts, type StorePlace, type StoreStats } from './open-store.ts'
+import { joinHome, type OpenedHome, openHome, type StorePlace } from './open-store.ts'
+import { StoreAccess, type StoreStats } from './store-access.ts'
 import { beginPurge, finishPurges } from './store-purge.ts'
-import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
+import { StoreRoom } from './store-room.ts'
+import { identityOf, type StoreIdentity } from './store-seal.ts'
 import { StoreTransaction } from './store-transaction.ts'
-import { readUsages, type Usage } from './usage.ts'
 import { readVariance } from './variances.ts'
 
 export interface EntryStoreOptions {
@@ -35,49 +36,39 @@ export interface EntryStoreOptions {
   readonly clock?: Clock
 }
 
-/** How long closing may take to bring the store to the disk: if it takes longer, a crash of the machine costs the store. */
-const SYNC_MS = 2_000
-/** Error texts of lmdb for a damaged file. */
-const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
-
 /**
  * The lmdb store that all processes of an instance share. Its master opens it, before workers and render hosts join it. Reads
  * and small writes are synchronous calls into shared memory. Without a usable directory the store is off: every read is a miss and nothing is kept.
  */
 export class EntryStore implements CacheStore, PurgedStore {
-  readonly stats: StoreStats = { lostWrites: 0, failedReads: 0 }
+  readonly stats: StoreStats
+  readonly room: StoreRoom
   /** Why the store is off; undefined when it works, or is not wanted. */
   readonly problem: string | undefined
   /** The damage found on opening, and where the damaged files were moved. */
   readonly damage: string | undefined
+  readonly #access: StoreAccess
   readonly #options: Options
-  /** Path of the store. */
-  readonly #dir: string
   readonly #isOwner: boolean
   readonly #identity: StoreIdentity | undefined
   readonly #lent = new LentBytes()
   /** For responses of upstreams, which are requested again and again; undefined: nothing is remembered. */
   readonly #recent: RecentFacts | undefined
-  #parts: StoreParts | undefined
-  /** How long the current snapshot lasts; undefined: there is none. */
-  #heldFor: 'callback' | 'turn' | undefined
   /** Settles when the store follows all purges so far. Never rejects. */
   #lastPurge: Promise<void> = Promise.resolve()
-  #damageInUse: string | undefined
-  #evicting: Promise<number> | undefined
   #closing: Promise<void> | undefined
 
   private constructor(home: OpenedHome, options: Options, isOwner: boolean, identity?: StoreIdentity) {
     this.problem = home.problem
     this.damage = home.damage
     this.#options = options
-    this.#dir = join(options.cacheDir, options.layer)
     this.#isOwner = isOwner
     this.#recent = options.layer === 'proxy' ? new RecentFacts() : undefined
     this.#identity = identity
-    const onFailure = (error: unknown) => this.#fail(error)
-    if (home.databases !== undefined)
-      this.#parts = partsOf({ ...home.databases, files: options.files }, { ...options, onFailure })
+    const databases = home.databases && { ...home.databases, files: options.files }
+    this.#access = new StoreAccess({ ...options, dir: join(options.cacheDir, options.layer), databases })
+    this.stats = this.#access.stats
+    this.room = new StoreRoom(this.#access)
   }
 
   /** Opens the store as the master of an instance. An unusable store is moved aside and a new one created. */
@@ -97,7 +88,7 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   /** @param isOfTurn true for a look-up that need not see what was stored after this turn of the event loop began */
   get(key: string, isOfTurn = false): StoredEntry | undefined {
-    return this.#read(({ databases: { heads, records }, access, promotions }) => {
+    return this.#access.read(({ databases: { heads, records }, access, promotions }) => {
       const id = this.#recent?.idOf(key) ?? idOf(key)
       // Both lie in the same memory, one after the other: the head is decoded before the record is read.
       const headBytes = heads.getBinaryFast(id)
@@ -117,7 +108,8 @@ export class EntryStore implements CacheStore, PurgedStore {
   /** The body must not be changed until the promise has resolved. */
   async put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
     const entry = { key, facts, body }
-    return this.#parts !== undefined && admits(this.#options, entry) ? this.#parts.queue.add(entry) : false
+    const { parts } = this.#access
+    return parts !== undefined && admits(this.#options, entry) ? parts.queue.add(entry) : false
   }
 
   /** @throws CACHE_PURGE_FAILED when purged entries may still be found */
@@ -128,7 +120,7 @@ export class EntryStore implements CacheStore, PurgedStore {
   }
 
   async beginPurge(purge: Purge): Promise<BegunPurge> {
-    const parts = this.#parts
+    const { parts } = this.#access
     if (parts === undefined || !touchesLayer(purge, this.#options.layer)) return { count: 0, followed: undefined }
     // One after the other: entries that an earlier purge counted must not be counted again.
     const earlier = this.#lastPurge
@@ -136,10 +128,13 @@ export class EntryStore implements CacheStore, PurgedStore {
     this.#lastPurge = promise
     await earlier
     const { maintenance, databases } = parts
-    const failed = (error: unknown) => this.#failPurge(error)
+    const failed = (error: unknown): never => {
+      this.#access.fail(error)
+      throw new CacheError('CACHE_PURGE_FAILED', `failed to purge the ${this.#options.layer} store`, { cause: error })
+    }
     const count = async () => {
       await this.flushed()
-      this.refresh()
+      this.#access.refresh()
       return beginPurge(databases, purge)
     }
     const counted = maintenance.first(count).catch(failed)
@@ -152,7 +147,7 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   /** True if there is an entry with this key that is not purged. Notes no access. */
   has(key: string): boolean {
-    const found = this.#read(({ databases }) => {
+    const found = this.#access.read(({ databases }) => {
       const head = databases.heads.getBinaryFast(idOf(key))
       return head !== undefined && !decodeHead(head).isDead
     })
@@ -161,7 +156,7 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   /** True if a file beside the store is the body of an entry. Its name begins with the id. Undefined: unknown. */
   ownsFile(name: string): boolean | undefined {
-    return this.#read(({ databases: { heads, records } }) => {
+    return this.#access.read(({ databases: { heads, records } }) => {
       const id = Buffer.from(name.slice(0, 2 * ID_BYTES), 'hex')
       const head = heads.getBinary(id)
       const record = head === undefined ? undefined : records.getBinaryFast(id)
@@ -171,188 +166,60 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   /** Number of entries that carry a tag: purged ones count until they are deleted. */
   countTagged(tag: string): number {
-    return this.#read(({ databases }) => databases.index.getValuesCount(rowKey(ROW.tag, tag))) ?? 0
+    return this.#access.read(({ databases }) => databases.index.getValuesCount(rowKey(ROW.tag, tag))) ?? 0
   }
 
   /** Drops the least recently used entries of a tag until there are no more than so many. */
   trimTagged(tag: string, maxEntries: number): void {
-    this.#write(({ databases }) => {
+    this.#access.write(({ databases }) => {
       if (this.countTagged(tag) > maxEntries) trimTagged(databases, tag, maxEntries)
     })
   }
 
   variance(label: string, path: string): KnownVariance | undefined {
-    return this.#read(({ databases }) => readVariance(databases, label, path))
+    return this.#access.read(({ databases }) => readVariance(databases, label, path))
   }
 
   async noteReads(label: string, path: string, reads: Variance, seq: number): Promise<void> {
     await this.flushed()
-    this.#write(({ databases }) => StoreTransaction.run(databases, (one) => one.addReads(label, path, reads, seq)))
+    this.#access.write(({ databases }) => StoreTransaction.run(databases, (one) => one.addReads(label, path, reads, seq)))
   }
 
   /** Reads after this call see all that any process has committed before it. */
   refresh(): void {
-    this.#parts?.databases.root.resetReadTxn()
+    this.#access.refresh()
   }
 
   /** Resolves when every put of this process so far is committed or dropped. */
   async flushed(): Promise<void> {
-    await this.#parts?.queue.flushed()
+    await this.#access.parts?.queue.flushed()
   }
 
   /** Notes that a copy of an entry was used. `get` notes a read by itself. */
   touch(key: string): void {
-    this.#parts?.access.touch(key, 0)
-  }
-
-  size(): StoreSize {
-    const counts = this.#read(({ databases }) => readCounts(databases))
-    return { entries: counts?.entries ?? 0, bytes: counts?.bytes ?? 0 }
-  }
-
-  /** Number of entries evicted by all processes since the store was created. */
-  get evictions(): number {
-    return this.#read(({ databases }) => readCounts(databases).evictions) ?? 0
-  }
-
-  /** Usage of the store by label, for all labels that have had entries since the store was created. */
-  usages(): readonly Readonly<Usage>[] {
-    return this.#read(({ databases }) => readUsages(databases)) ?? []
-  }
-
-  /** Sets the weights of labels, for all processes: of one process, the master. Entries of labels that are not named go first. */
-  setWeights(weights: ReadonlyMap<string, number>): void {
-    this.#write(({ databases }) => StoreTransaction.run(databases, (one) => one.setWeights(weights)))
+    this.#access.parts?.access.touch(key, 0)
   }
 
   /** Why the store cannot be relied on at the moment; undefined: it can, or is not wanted. Looks at its files. */
   async trouble(): Promise<string | undefined> {
-    if (this.#parts === undefined || this.problem !== undefined) return this.problem
-    return (await troubleOf(this.#dir, this.#identity)) ?? this.#damageInUse
+    if (this.#access.parts === undefined || this.problem !== undefined) return this.problem
+    return this.#access.trouble(this.#identity)
   }
 
   /** The entry of a key without its body. Notes no access. */
   look(key: string): ListedEntry | undefined {
-    return this.#read(({ databases }) => lookAt(databases, key))
+    return this.#access.read(({ databases }) => lookAt(databases, key))
   }
 
   /** Lists entries without their bodies, and notes no access. */
   list(query: ListingQuery): Listing {
-    return this.#read(({ databases }) => listEntries(databases, query)) ?? { entries: [], cursor: null }
-  }
-
-  /** True if `evict` has something to do, but for entries whose deadline has passed. */
-  get needsEviction(): boolean {
-    return this.#read(({ maintenance }) => maintenance.isNeeded) ?? false
-  }
-
-  /**
-   * Deletes purged and expired entries, and evicts those over the limits. One process should do this now and then: the master.
-   * Resolves with how many entries were evicted; never rejects.
-   */
-  evict(): Promise<number> {
-    this.#evicting ??= this.#evict().finally(() => {
-      this.#evicting = undefined
-    })
-    return this.#evicting
-  }
-
-  /** Frees what processes that died have held in the store. Returns how many there were. */
-  checkReaders(): number {
-    return this.#read(({ databases }) => databases.root.readerCheck() as unknown as number) ?? 0
+    return this.#access.read(({ databases }) => listEntries(databases, query)) ?? { entries: [], cursor: null }
   }
 
   /** Waits for writes in flight and closes the store. Every look-up is a miss from then on. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= this.#access.close(this.#isOwner, () => Promise.all([this.room.evicted(), this.#lastPurge]))
     return this.#closing
-  }
-
-  async #evict(): Promise<number> {
-    const parts = this.#parts
-    if (parts === undefined) return 0
-    try {
-      return await parts.maintenance.run(() => this.#parts === undefined)
-    } catch (error) {
-      this.#fail(error)
-      return 0
-    }
-  }
-
-  async #close(): Promise<void> {
-    const parts = this.#parts
-    if (parts === undefined) return
-    await parts.queue.flushed()
-    parts.promotions.merge()
-    parts.access.merge()
-    this.#parts = undefined
-    await this.#evicting
-    await this.#lastPurge
-    await closeDatabases(parts.databases)
-    if (!this.#isOwner || this.#damageInUse !== undefined) return
-    // The store is in order, even if the seal cannot be written: it is then checked once more.
-    const sealed = sealLeft(this.#dir).catch(() => undefined)
-    const { promise: tooLate, resolve } = Promise.withResolvers<void>()
-    const cancel = systemClock.after(SYNC_MS, resolve)
-    await Promise.race([sealed, tooLate])
-    cancel()
-  }
-
-  /** Runs a read in the current snapshot. A read that fails is a miss. */
-  #read<Result>(read: (parts: StoreParts) => Result, isOfTurn = false): Result | undefined {
-    if (this.#parts === undefined) return undefined
-    this.#beginSnapshot(isOfTurn)
-    try {
-      return read(this.#parts)
-    } catch (error) {
-      this.stats.failedReads++
-      this.#noteDamage(error)
-      return undefined
-    }
-  }
-
-  /** Runs a write. One that fails is lost. */
-  #write(write: (parts: StoreParts) => void): void {
-    try {
-      if (this.#parts !== undefined) write(this.#parts)
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  /**
-   * The first read of a callback begins a snapshot: it sees all that was committed until then. The end of the callback gives it back,
-   * since as long as it is held no page that others free can be used again, and the file grows. Reads of a turn share one until the
-   * end of the turn: beginning one costs as much as the rest of a read.
-   */
-  #beginSnapshot(isOfTurn: boolean): void {
-    if (this.#heldFor === 'callback' || (this.#heldFor === 'turn' && isOfTurn)) return
-    this.refresh()
-    this.#heldFor = isOfTurn ? 'turn' : 'callback'
-    const end = () => {
-      this.#heldFor = undefined
-      this.refresh()
-    }
-    if (isOfTurn) setImmediate(end)
-    else queueMicrotask(end)
-  }
-
-  #failPurge(error: unknown): never {
-    this.#fail(error)
-    throw new CacheError('CACHE_PURGE_FAILED', `failed to purge the ${this.#options.layer} store`, { cause: error })
-  }
-
-  #fail(error: unknown): void {
-    this.stats.lostWrites++
-    this.#noteDamage(error)
-  }
-
-  /** A damaged file is not repaired in use: the next master moves it aside. */
-  #noteDamage(error: unknown): void {
-    if (this.#damageInUse !== undefined || !DAMAGE.test(messageOf(error))) return
-    this.#damageInUse = messageOf(error)
-    // If even this write fails, the next master finds the damage by its own check.
-    noteDamage(this.#dir, messageOf(error)).catch(() => undefined)
   }
 }
 

@@ -1,13 +1,10 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, messageOf } from '@svc/core'
+import { messageOf } from '@svc/core'
 import { isDigits } from '@svc/http'
-import { AccessTimes } from './access-times.ts'
 import { probeStore } from './damage-probe.ts'
 import { type Databases, GATE_DIR, openDatabases } from './databases.ts'
-import { Maintenance } from './maintenance.ts'
-import { PutQueue } from './put-queue.ts'
-import { fileBytesFor, mapBytesFor, Space, stepBytesFor } from './space.ts'
+import { fileBytesFor, mapBytesFor } from './space.ts'
 import { DATA_FILE, isInUse, judgeSeal, sealInUse } from './store-seal.ts'
 
 /** Number of damaged stores that are kept for inspection. */
@@ -138,49 +135,4 @@ async function moveAside(cacheDir: string, name: string, reason: string): Promis
     await rm(join(cacheDir, `${prefix}${number}`), { recursive: true, force: true })
   }
   return `${reason}; moved to ${target}`
-}
-
-/** How often the times of accesses are merged into the store. */
-const ACCESS_MERGE_MS = 10_000
-/** How soon a newcomer that was requested again counts as one: others push newcomers out quickly. */
-const PROMOTION_MERGE_MS = 100
-
-/** Counts of this process's use of the store since it opened it. */
-export interface StoreStats {
-  /** Writes that were lost: a full disk, a full store, damage. */
-  lostWrites: number
-  /** Reads that failed and were misses therefore. */
-  failedReads: number
-}
-
-export interface StoreParts {
-  readonly databases: Databases
-  readonly access: AccessTimes
-  /** Newcomers that were requested again. */
-  readonly promotions: AccessTimes
-  readonly maintenance: Maintenance
-  readonly queue: PutQueue
-}
-
-interface PartsOptions {
-  readonly maxEntries: number
-  readonly maxBytes: number
-  readonly graceMs: number
-  readonly clock: Clock
-  readonly onFailure: (error: unknown) => void
-}
-
-/** Assembles the parts that work on open databases. */
-export function partsOf(databases: Databases, options: PartsOptions): StoreParts {
-  const { maxEntries, maxBytes, graceMs, clock, onFailure } = options
-  const maintenance = new Maintenance({
-    databases,
-    space: new Space(databases, maxBytes, clock),
-    bounds: { maxEntries, maxBytes },
-    now: () => clock.now(),
-  })
-  const queue = new PutQueue({ databases, maintenance, stepBytes: stepBytesFor(maxBytes), graceMs, clock, onFailure })
-  const access = new AccessTimes(databases, clock, ACCESS_MERGE_MS)
-  const promotions = new AccessTimes(databases, clock, PROMOTION_MERGE_MS)
-  return { databases, access, promotions, maintenance, queue }
 }

@@ -30,9 +30,9 @@ describe('bounds of the store', () => {
     for (const options of [{ maxEntries: 0 }, { maxBytes: 0 }]) {
       const store = await smallStore(t, options)
       assert.equal(await store.put('a', factsOf(), Buffer.from('x')), false)
-      assert.deepEqual([store.get('a'), store.size(), store.problem], [undefined, { entries: 0, bytes: 0 }, undefined])
+      assert.deepEqual([store.get('a'), store.room.size(), store.problem], [undefined, { entries: 0, bytes: 0 }, undefined])
       assert.equal(await store.purge(purgeOf(1, { kind: 'everything' })), 0)
-      assert.equal(await store.evict(), 0)
+      assert.equal(await store.room.evict(), 0)
     }
   })
 
@@ -41,8 +41,8 @@ describe('bounds of the store', () => {
     const names = keys(35)
     await putInTurn(store, names, factsOf(), Buffer.from('x'))
     assert.deepEqual(left(store, names).names, names.slice(25))
-    assert.equal(store.size().entries, 10)
-    assert.equal(store.evictions, 25)
+    assert.equal(store.room.size().entries, 10)
+    assert.equal(store.room.evictions, 25)
   })
 
   it('keeps no more bytes than allowed, and counts them right', async (t) => {
@@ -52,7 +52,7 @@ describe('bounds of the store', () => {
     const found = left(store, names)
     assert.deepEqual(found.names, names.slice(60 - found.names.length))
     assert.ok(found.bytes <= 100_000 && found.bytes > 90_000, String(found.bytes))
-    assert.deepEqual(store.size(), { entries: found.names.length, bytes: found.bytes })
+    assert.deepEqual(store.room.size(), { entries: found.names.length, bytes: found.bytes })
   })
 
   it('takes many small entries away for a large one', async (t) => {
@@ -60,8 +60,8 @@ describe('bounds of the store', () => {
     const names = keys(300)
     await putInTurn(store, names, factsOf(), Buffer.alloc(1_000))
     assert.equal(await store.put('large', factsOf(), Buffer.alloc(350_000)), true)
-    await store.evict()
-    assert.ok(store.size().bytes <= 400_000, String(store.size().bytes))
+    await store.room.evict()
+    assert.ok(store.room.size().bytes <= 400_000, String(store.room.size().bytes))
     assert.equal(store.get('large')?.body.byteLength, 350_000)
   })
 
@@ -69,7 +69,7 @@ describe('bounds of the store', () => {
     const store = await smallStore(t, { maxBytes: 100_000 })
     await store.put('a', factsOf(), Buffer.from('x'))
     assert.equal(await store.put('large', factsOf(), Buffer.alloc(100_000)), false)
-    assert.deepEqual([store.size().entries, store.get('a')?.status], [1, 200])
+    assert.deepEqual([store.room.size().entries, store.get('a')?.status], [1, 200])
   })
 
   it('refuses bodies of more than 15 MiB, and gives back those of 15', async (t) => {
@@ -101,13 +101,13 @@ describe('bounds of the store', () => {
     const store = await smallStore(t, {})
     await store.put('a', factsOf(), Buffer.alloc(1_000))
     await store.put('a', factsOf({ isQueryKeyed: true }), Buffer.alloc(10))
-    const { bytes } = store.size()
+    const { bytes } = store.room.size()
     assert.equal(bytes, store.list({ limit: 10 }).entries[0]?.bytes)
     assert.equal(await store.purge(purgeOf(1, { kind: 'everything' })), 1)
-    assert.deepEqual(store.size(), { entries: 0, bytes: 0 })
+    assert.deepEqual(store.room.size(), { entries: 0, bytes: 0 })
     await store.put('a', factsOf({ isQueryKeyed: true }), Buffer.alloc(10))
-    await store.evict()
-    assert.deepEqual(store.size(), { entries: 1, bytes })
+    await store.room.evict()
+    assert.deepEqual(store.room.size(), { entries: 1, bytes })
   })
 })
 
@@ -146,10 +146,10 @@ describe('upkeep', () => {
     await store.put('long', factsOf({ createdAt, ttlMs: 1_000, swrMs: 3_000 }), Buffer.from('x'))
     await store.put('for ever', factsOf({ createdAt, ttlMs: null, swrMs: 0 }), Buffer.from('x'))
     clock.pass(3_499)
-    await store.evict()
-    assert.equal(store.size().entries, 3)
+    await store.room.evict()
+    assert.equal(store.room.size().entries, 3)
     clock.pass(2)
-    assert.equal(await store.evict(), 0)
+    assert.equal(await store.room.evict(), 0)
     assert.deepEqual(left(store, ['short', 'long', 'for ever']).names, ['long', 'for ever'])
   })
 
@@ -157,10 +157,10 @@ describe('upkeep', () => {
     const store = await smallStore(t, {})
     await Promise.all(keys(500).map((name) => store.put(name, factsOf(), Buffer.alloc(3_000))))
     await store.purge(purgeOf(1, { kind: 'everything' }))
-    assert.equal(store.needsEviction, true)
+    assert.equal(store.room.needsEviction, true)
     await store.put('k7', factsOf({ seq: 1 }), Buffer.from('anew'))
-    await store.evict()
-    assert.equal(store.needsEviction, false)
+    await store.room.evict()
+    assert.equal(store.room.needsEviction, false)
     assert.deepEqual(
       store.list({ limit: 1_000 }).entries.map(({ key }) => key),
       ['k7'],
@@ -173,10 +173,10 @@ describe('upkeep', () => {
     await store.put('one', factsOf({ isQueryKeyed: true }), Buffer.from('x'))
     await store.put('two', factsOf({ isQueryKeyed: true, siteTags: ['two'] }), Buffer.from('x'))
     await store.purge(purgeOf(1, { kind: 'tags', tags: ['route:blog:two'] }))
-    await store.evict()
+    await store.room.evict()
     assert.notEqual(store.variance('blog', '/hello'), undefined)
     await store.purge(purgeOf(2, { kind: 'everything' }))
-    await store.evict()
+    await store.room.evict()
     assert.equal(store.variance('blog', '/hello'), undefined)
   })
 
@@ -194,13 +194,13 @@ describe('upkeep', () => {
       })
       stored += (await Promise.all(puts)).filter(Boolean).length
     }
-    await store.evict()
+    await store.room.evict()
     const { size } = await stat(join(cacheDir, 'isr', 'data.mdb'))
     assert.ok(size <= 2 * maxBytes, String(size))
-    assert.ok(store.size().bytes <= maxBytes, String(store.size().bytes))
+    assert.ok(store.room.size().bytes <= maxBytes, String(store.room.size().bytes))
     assert.equal(stored, 1_200)
     const { entries } = store.list({ limit: 10_000 })
-    assert.equal(entries.length, store.size().entries)
+    assert.equal(entries.length, store.room.size().entries)
     for (const { key } of entries) assert.ok(isWhole(store.get(key)?.body ?? Buffer.alloc(0)), key)
   })
 })

@@ -92,7 +92,7 @@ describe('a damaged store', () => {
       assert.equal(store.problem, undefined)
       assert.match(store.damage ?? '', says)
       assert.match(store.damage ?? '', /moved to isr\.damaged-1$/)
-      assert.equal(store.size().entries, 0)
+      assert.equal(store.room.size().entries, 0)
       assert.equal(await store.put('a', factsOf(), Buffer.from('x')), true)
       assert.equal(store.get('a')?.status, 200)
       assert.ok((await readdir(cacheDir)).includes('isr.damaged-1'))
@@ -115,7 +115,7 @@ describe('a damaged store', () => {
     await makeStore(cacheDir)
     await truncate(dataOf(cacheDir), 0)
     const store = await openStore(t, roomy(cacheDir))
-    assert.deepEqual([store.problem, store.damage, store.size().entries], [undefined, undefined, 0])
+    assert.deepEqual([store.problem, store.damage, store.room.size().entries], [undefined, undefined, 0])
     assert.equal(await store.put('a', factsOf(), Buffer.from('x')), true)
   })
 
@@ -144,7 +144,7 @@ describe('a store that is in order', () => {
     const cacheDir = tempDir(t)
     await makeStore(cacheDir)
     const store = await openStore(t, roomy(cacheDir))
-    assert.deepEqual([store.damage, store.problem, store.size().entries], [undefined, undefined, ENTRIES])
+    assert.deepEqual([store.damage, store.problem, store.room.size().entries], [undefined, undefined, ENTRIES])
   })
 
   it('is warm when its file was touched but not changed', async (t) => {
@@ -152,7 +152,7 @@ describe('a store that is in order', () => {
     await makeStore(cacheDir)
     await utimes(dataOf(cacheDir), 1, 1)
     const store = await openStore(t, roomy(cacheDir))
-    assert.deepEqual([store.damage, store.size().entries], [undefined, ENTRIES])
+    assert.deepEqual([store.damage, store.room.size().entries], [undefined, ENTRIES])
   })
 
   it('is warm after the machine was restarted in order', async (t) => {
@@ -160,7 +160,7 @@ describe('a store that is in order', () => {
     await makeStore(cacheDir)
     await changeSeal(cacheDir, { bootId: 'the boot before' })
     const store = await openStore(t, roomy(cacheDir))
-    assert.deepEqual([store.damage, store.size().entries], [undefined, ENTRIES])
+    assert.deepEqual([store.damage, store.room.size().entries], [undefined, ENTRIES])
   })
 
   it('loses its lock file without harm', async (t) => {
@@ -168,7 +168,7 @@ describe('a store that is in order', () => {
     await makeStore(cacheDir)
     await writeFile(join(cacheDir, 'isr', 'lock.mdb'), Buffer.alloc(8192, 0xa7))
     const store = await openStore(t, roomy(cacheDir))
-    assert.deepEqual([store.damage, store.size().entries], [undefined, ENTRIES])
+    assert.deepEqual([store.damage, store.room.size().entries], [undefined, ENTRIES])
   })
 })
 
@@ -208,8 +208,11 @@ describe('a store that cannot be opened', () => {
     assert.deepEqual([store.get('a'), store.variance('blog', '/')], [undefined, undefined])
     await store.noteReads('blog', '/', { query: true, host: true }, 0)
     assert.equal(await store.purge(purgeOf(1, { kind: 'everything' })), 0)
-    assert.equal(await store.evict(), 0)
-    assert.deepEqual([store.size(), store.checkReaders(), store.needsEviction], [{ entries: 0, bytes: 0 }, 0, false])
+    assert.equal(await store.room.evict(), 0)
+    assert.deepEqual(
+      [store.room.size(), store.room.checkReaders(), store.room.needsEviction],
+      [{ entries: 0, bytes: 0 }, 0, false],
+    )
     store.touch('a')
     store.refresh()
     await store.flushed()

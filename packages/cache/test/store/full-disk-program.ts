@@ -32,5 +32,5 @@ const purged = await store.purge(purgeOf(1, { kind: 'everything' })).catch((erro
 const { lostWrites } = store.stats
 const report: FullDiskReport = { problem: store.problem ?? null, stored: stored.length, refused, lostWrites, whole, purged }
 process.stdout.write(`${JSON.stringify(report)}\n`)
-await store.evict()
+await store.room.evict()
 await store.close()

@@ -28,7 +28,7 @@ describe('a full disk', () => {
     assert.ok(report.purged === null || report.purged === report.stored, JSON.stringify(report))
     const store = await openStore(t, roomy(cacheDir))
     assert.equal(store.damage, undefined)
-    assert.equal(store.size().entries, report.purged === null ? report.stored : 0)
+    assert.equal(store.room.size().entries, report.purged === null ? report.stored : 0)
   })
 
   it('turns the store off when not even an empty one fits', async (t) => {

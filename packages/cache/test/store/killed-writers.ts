@@ -29,7 +29,7 @@ export async function expectWhole(store: EntryStore): Promise<number> {
     assert.equal(body.toString('utf8', 32, 32 + text.length), body.length > 32 ? text : '')
   }
   const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
-  assert.deepEqual(store.size(), { entries: entries.length, bytes })
+  assert.deepEqual(store.room.size(), { entries: entries.length, bytes })
   const listed = (label: string) => store.list({ label, limit: 10_000 }).entries.length
   assert.equal(listed('blog') + listed('shop'), entries.length)
   expectTrueUsages(store)
@@ -44,8 +44,8 @@ async function expectUsable(store: EntryStore, count: number): Promise<void> {
   assert.equal(store.get('k1')?.seq, 5)
   const taken = await store.purge(purgeOf(5, { kind: 'pattern', pattern: '*', labels: null }))
   assert.ok(taken === count || taken === count - 1, `${taken} of ${count}`)
-  await store.evict()
-  assert.equal(store.size().entries, 1)
+  await store.room.evict()
+  assert.equal(store.room.size().entries, 1)
 }
 
 /**
@@ -60,7 +60,7 @@ export async function killWhileInUse(t: Cleanup, cacheDir: string, random: () =>
     for (const { name, child } of writers) {
       await reached(child, name, 1 + Math.floor(random() * 25))
       await child.kill()
-      store.checkReaders()
+      store.room.checkReaders()
     }
     const count = await expectWhole(store)
     await expectUsable(store, count)

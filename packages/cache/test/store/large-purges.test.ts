@@ -24,7 +24,7 @@ describe('a purge of many entries', () => {
     assert.ok(followed !== undefined, 'carried out at once')
     await followed
     assert.ok(foundIn(store).every((index) => index % 2 === 1))
-    assert.equal(store.size().entries, ENTRIES / 2)
+    assert.equal(store.room.size().entries, ENTRIES / 2)
   })
 
   it('counts what several scopes or rows lead to once, and what must be looked at by its facts', async (t) => {
@@ -42,7 +42,7 @@ describe('a purge of many entries', () => {
       [ENTRIES / 2, ENTRIES / 2],
     )
     await Promise.all(both.map(({ followed }) => followed))
-    assert.equal(store.size().entries, 0)
+    assert.equal(store.room.size().entries, 0)
   })
 
   it('leaves entries that were rendered again since it was counted', async (t) => {
@@ -67,7 +67,7 @@ describe('a purge of many entries', () => {
     await store.close()
     const again = await EntryStore.open(roomy(cacheDir))
     t.after(() => again.close())
-    assert.equal(again.size().entries, ENTRIES / 2)
+    assert.equal(again.room.size().entries, ENTRIES / 2)
   })
 
   it('is finished by the next owner when the process was killed after it was counted', async (t) => {
@@ -81,6 +81,6 @@ describe('a purge of many entries', () => {
     t.after(() => store.close())
     assert.equal(store.damage, undefined)
     assert.ok(foundIn(store).every((index) => index % 2 === 1))
-    assert.equal(store.size().entries, ENTRIES / 2)
+    assert.equal(store.room.size().entries, ENTRIES / 2)
   })
 })

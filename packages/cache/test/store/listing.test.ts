@@ -60,7 +60,7 @@ describe('listing of the store', () => {
     assert.equal(all(store, {}, 3).keys.length, 10)
     const first = store.list({ limit: 4 })
     await store.purge(purgeOf(1, { kind: 'everything' }))
-    await store.evict()
+    await store.room.evict()
     assert.ok(first.cursor !== null)
     assert.deepEqual(store.list({ limit: 4, cursor: first.cursor }), { entries: [], cursor: null })
   })

@@ -51,9 +51,9 @@ describe('a store in several processes', () => {
     const cacheDir = tempDir(t)
     const store = await openStore(t, roomy(cacheDir))
     const { kill } = await startAnswering(t, cacheDir)
-    assert.equal(store.checkReaders(), 0)
+    assert.equal(store.room.checkReaders(), 0)
     await kill()
-    assert.equal(store.checkReaders(), 1)
+    assert.equal(store.room.checkReaders(), 1)
   })
 
   it('shows another process what was put, as soon as the put has resolved', async (t) => {

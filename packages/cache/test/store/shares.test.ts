@@ -30,7 +30,7 @@ function left(store: EntryStore, label: string, count: number, prefix = 'k'): nu
 }
 
 function entriesOf(store: EntryStore, label: string): number {
-  return store.usages().find((usage) => usage.label === label)?.entries ?? 0
+  return store.room.usages().find((usage) => usage.label === label)?.entries ?? 0
 }
 
 describe('shares of sites', () => {
@@ -55,7 +55,7 @@ describe('shares of sites', () => {
       ['a', 'b'].map((label) => left(store, label, 200)),
       [200, 200],
     )
-    assert.equal(store.size().entries, 10_000)
+    assert.equal(store.room.size().entries, 10_000)
   })
 
   it('let a site that is alone use everything, and take back from it when another one comes', async (t) => {
@@ -78,9 +78,9 @@ describe('shares of sites', () => {
     await put(store, 'small', 100, { bytes: 1_000 })
     await put(store, 'flood', 300, { bytes: 20_000 })
     assert.equal(left(store, 'small', 100), 100)
-    assert.ok(store.size().bytes <= 1_000_000)
+    assert.ok(store.room.size().bytes <= 1_000_000)
     await put(store, 'even', 300, { bytes: 20_000 })
-    const bytes = (label: string) => store.usages().find((usage) => usage.label === label)?.bytes ?? 0
+    const bytes = (label: string) => store.room.usages().find((usage) => usage.label === label)?.bytes ?? 0
     assert.ok(Math.abs(bytes('flood') - bytes('even')) <= 21_000, `${bytes('flood')} and ${bytes('even')}`)
     assert.equal(left(store, 'small', 100), 100)
   })
@@ -88,7 +88,7 @@ describe('shares of sites', () => {
   it('follow the weights, and entries of removed sites are evicted first', async (t) => {
     const store = await smallStore(t)
     await put(store, 'gone', 60)
-    store.setWeights(
+    store.room.setWeights(
       new Map([
         ['one', 1],
         ['three', 3],
@@ -99,7 +99,7 @@ describe('shares of sites', () => {
       await put(store, 'three', 200)
     }
     assert.deepEqual([entriesOf(store, 'one'), entriesOf(store, 'three'), entriesOf(store, 'gone')], [25, 75, 0])
-    store.setWeights(
+    store.room.setWeights(
       new Map([
         ['one', 1],
         ['three', 1],
@@ -120,7 +120,7 @@ describe('shares of sites', () => {
   it('outlast a restart, and are the same for every process', async (t) => {
     const options = roomy(tempDir(t), { maxEntries: 100 })
     const first = await EntryStore.open(options)
-    first.setWeights(
+    first.room.setWeights(
       new Map([
         ['a', 4],
         ['b', 1],
@@ -131,10 +131,10 @@ describe('shares of sites', () => {
     await put(other, 'b', 100, { createdAt: Date.now() })
     assert.deepEqual([entriesOf(other, 'a'), entriesOf(other, 'b')], [80, 20])
     await other.close()
-    const before = first.usages()
+    const before = first.room.usages()
     await first.close()
     const second = await openStore(t, options)
-    assert.deepEqual([second.damage, second.usages()], [undefined, before])
+    assert.deepEqual([second.damage, second.room.usages()], [undefined, before])
     await put(second, 'c', 10, { createdAt: Date.now() })
     assert.deepEqual(
       ['a', 'b', 'c'].map((label) => entriesOf(second, label)),
@@ -151,7 +151,10 @@ describe('shares of sites', () => {
       const tags = Array.from({ length: 200 }, (_, index) => `route:flood:${round} ${index}`)
       await put(store, 'flood', 1, { tags, prefix: `r${round} ` })
     }
-    assert.ok(store.size().bytes < 2 << 20 && store.evictions > 0, `${store.size().bytes} bytes, ${store.evictions} evicted`)
+    assert.ok(
+      store.room.size().bytes < 2 << 20 && store.room.evictions > 0,
+      `${store.room.size().bytes} bytes, ${store.room.evictions} evicted`,
+    )
     assert.equal(left(store, 'quiet', 50), 50)
     expectTrueUsages(store)
   })
@@ -168,10 +171,10 @@ describe('shares of sites', () => {
       await child.waitForLine('a full store', (line) => line === `${label} 400`)
       await child.kill()
     }
-    store.checkReaders()
+    store.room.checkReaders()
     expectTrueUsages(store)
     assert.equal(left(store, 'quiet', 20), 20)
-    assert.ok(store.size().entries <= 200)
+    assert.ok(store.room.size().entries <= 200)
   })
 })
 
@@ -203,7 +206,7 @@ describe('newcomers', () => {
     await put(store, 'a', 50, { isNewcomer: true })
     for (let number = 0; number < 50; number++) assert.ok(store.get(`a k${number}`))
     clock.pass(100)
-    assert.equal(store.usages()[0]?.newEntries, 0)
+    assert.equal(store.room.usages()[0]?.newEntries, 0)
     await put(store, 'a', 500, { prefix: 'new', isNewcomer: true })
     assert.equal(left(store, 'a', 50), 50)
     // Rendered once more it stays as it is.
@@ -219,11 +222,11 @@ describe('newcomers', () => {
     await put(store, 'a', 20, { isNewcomer: true })
     await put(store, 'a', 5, { isNewcomer: true, bytes: 500 })
     await put(store, 'a', 2, {})
-    assert.equal(store.usages()[0]?.newEntries, 18)
+    assert.equal(store.room.usages()[0]?.newEntries, 18)
     await store.purge(purgeOf(1, { kind: 'tags', tags: ['route:a:/k3'] }))
-    assert.equal(store.usages()[0]?.newEntries, 17)
+    assert.equal(store.room.usages()[0]?.newEntries, 17)
     clock.pass(10_000_000)
-    await store.evict()
-    assert.deepEqual([store.usages()[0]?.newEntries, store.usages()[0]?.bytes], [0, 0])
+    await store.room.evict()
+    assert.deepEqual([store.room.usages()[0]?.newEntries, store.room.usages()[0]?.bytes], [0, 0])
   })
 })

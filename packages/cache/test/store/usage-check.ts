@@ -26,13 +26,13 @@ function counted(store: EntryStore): Map<string, Counted> {
 /** The store counts for each label exactly the entries that it has. */
 export function expectTrueUsages(store: EntryStore): void {
   store.refresh()
-  const usages = store.usages().filter(({ entries }) => entries !== 0)
+  const usages = store.room.usages().filter(({ entries }) => entries !== 0)
   const found = usages.map(({ label, entries, bytes, queryEntries, queryBytes }): [string, Counted] => [
     label,
     { entries, bytes, queryEntries, queryBytes },
   ])
   assert.deepEqual(new Map(found), counted(store))
-  for (const { entries, queryEntries, newEntries, bytes, queryBytes, newBytes, label } of store.usages()) {
+  for (const { entries, queryEntries, newEntries, bytes, queryBytes, newBytes, label } of store.room.usages()) {
     assert.ok(queryEntries + newEntries <= entries && queryBytes + newBytes <= bytes, label)
     assert.ok(Math.min(entries, bytes, queryEntries, queryBytes, newEntries, newBytes) >= 0, label)
   }

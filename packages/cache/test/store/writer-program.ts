@@ -33,7 +33,7 @@ for (let batch = 1; ; batch++) {
   await putSome(batch)
   const scope: PurgeScope = { kind: 'tags', tags: [`route:blog:t${batch % 7}`] }
   if (batch % 5 === 0) await store.purge(purgeOf(1, scope, { mode: batch % 2 === 0 ? 'drop' : 'stale' }))
-  if (batch % 8 === 0) await store.evict()
+  if (batch % 8 === 0) await store.room.evict()
   if (batch % 11 === 0) await store.noteReads('blog', `/${batch % KEYS}`, { query: true, host: false }, 0)
   store.get(`k${batch % KEYS}`)
   process.stdout.write(`${name} batch ${batch}\n`)

@@ -183,12 +183,12 @@ export async function cacheStats(parts: MasterParts): Promise<CacheReport> {
   return {
     l0: { entries: l0Entries, bytes: l0Bytes, max_bytes: l0.max_bytes * workers.count, workers: workers.ready.length },
     isr: {
-      ...caches.store.size(),
+      ...caches.store.room.size(),
       max_entries: isr.max_entries,
       max_bytes: isr.max_bytes,
-      sites: largestUsers(caches.store.usages()),
+      sites: largestUsers(caches.store.room.usages()),
     },
-    proxy: { ...caches.proxy.size(), max_bytes: proxy.max_bytes, sites: largestUsers(caches.proxy.usages()) },
+    proxy: { ...caches.proxy.room.size(), max_bytes: proxy.max_bytes, sites: largestUsers(caches.proxy.room.usages()) },
     isolates: { hosts: hosts.shared.places.filled, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
     leases: { held: caches.leases.held, waiting: caches.leases.waiting },
     purges: { last, unsettled: unsettled.length },

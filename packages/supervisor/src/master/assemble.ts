@@ -136,11 +136,11 @@ function makeMetrics(
     generation: () => access.get().generation,
     up: () => ({ worker: workers.ready.length, host: hosts.measured.length }),
     isr: {
-      entries: () => caches.store.size().entries,
-      evictions: () => caches.store.evictions,
-      shares: () => caches.store.usages(),
+      entries: () => caches.store.room.size().entries,
+      evictions: () => caches.store.room.evictions,
+      shares: () => caches.store.room.usages(),
     },
-    proxy: { shares: () => caches.proxy.usages() },
+    proxy: { shares: () => caches.proxy.room.usages() },
   })
 }
 
@@ -298,7 +298,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   const served = new ServedSites({
     marks: await SiteMarks.open(join(spec().config.cache.dir, 'isr-sites.json'), ownDirectories(access)),
-    hasPages: () => caches.store.size().entries > 0,
+    hasPages: () => caches.store.room.size().entries > 0,
     purge: (order) => caches.purge(order),
     survey: (site) => surveys.add(site),
     logger,

@@ -53,8 +53,8 @@ export class Caches {
     const isrBounds = { maxEntries: isr.max_entries, maxBytes: isr.max_bytes }
     const proxyBounds = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: ofProxy.max_bytes }
     this.#upkeeps = [
-      new StoreUpkeep({ store, name: 'isr', bounds: isrBounds, clock, logger }),
-      new StoreUpkeep({ store: proxy, name: 'proxy', bounds: proxyBounds, clock, logger }),
+      new StoreUpkeep({ room: store.room, name: 'isr', bounds: isrBounds, clock, logger }),
+      new StoreUpkeep({ room: proxy.room, name: 'proxy', bounds: proxyBounds, clock, logger }),
     ]
     this.purges = new PurgeCoordinator({
       numbers,
@@ -113,8 +113,8 @@ export class Caches {
   setShares(sites: readonly SiteConfig[]): void {
     // Responses of upstreams that belong to no site have an empty label.
     const weights = new Map([['', 1], ...sites.map(({ label, cache_weight: weight }) => [label, weight] as const)])
-    this.store.setWeights(weights)
-    this.proxy.setWeights(weights)
+    this.store.room.setWeights(weights)
+    this.proxy.room.setWeights(weights)
   }
 
   #eachUpkeep(act: (upkeep: StoreUpkeep) => void): void {

@@ -8,7 +8,7 @@ const PAUSE_MS = 3_600_000
 const NEAR_SHARE = 0.9
 
 /** A site's usage of a store. */
-export type SiteUsage = ReturnType<EntryStore['usages']>[number]
+export type SiteUsage = ReturnType<EntryStore['room']['usages']>[number]
 
 export interface StoreBounds {
   readonly maxEntries: number

@@ -8,11 +8,11 @@ const LOOK_MS = 1_000
 /** Every so many checks, expired entries are removed too. */
 const LOOKS_PER_SWEEP = 30
 
-/** The methods of a store that upkeep needs. */
-type KeptStore = Pick<EntryStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
+/** The methods of a store's room that upkeep needs. */
+type UpkeepRoom = Pick<EntryStore['room'], 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
 
 interface StoreUpkeepOptions {
-  readonly store: KeptStore
+  readonly room: UpkeepRoom
   /** Its name in the log. */
   readonly name: string
   readonly bounds: StoreBounds
@@ -29,9 +29,9 @@ export class StoreUpkeep {
   #cancel: () => void = () => undefined
 
   constructor(options: StoreUpkeepOptions) {
-    const { store, name, bounds, clock, logger } = options
+    const { room, name, bounds, clock, logger } = options
     this.#options = options
-    this.#notices = new ShareNotices({ store: name, usages: () => store.usages(), bounds, clock, logger })
+    this.#notices = new ShareNotices({ store: name, usages: () => room.usages(), bounds, clock, logger })
   }
 
   start(): void {
@@ -46,18 +46,18 @@ export class StoreUpkeep {
   /** Called when a process that had the store open has ended: its read transactions must not pin old pages. */
   processEnded(): void {
     if (this.#isClosed) return
-    const freed = this.#options.store.checkReaders()
+    const freed = this.#options.room.checkReaders()
     if (freed > 0) this.#options.logger.debug({ freed }, 'freed the reader slots of ended processes in a store')
   }
 
   #look(): void {
     const isSweep = ++this.#looks % LOOKS_PER_SWEEP === 0
     if (isSweep) this.#notices.look()
-    if (!isSweep && !this.#options.store.needsEviction) {
+    if (!isSweep && !this.#options.room.needsEviction) {
       this.start()
       return
     }
-    this.#options.store.evict().then(
+    this.#options.room.evict().then(
       () => this.start(),
       (error) => {
         this.#options.logger.error({ err: asError(error) }, 'failed to keep a store within its bounds')

@@ -99,7 +99,7 @@ function l0ResponseOf({ digest: _, storedAt, freshUntil, host, query, ...facts }
 
 function shareOf(store: EntryStore | undefined, labels: ReadonlySet<string>): { entries: number; bytes: number } {
   const share = { entries: 0, bytes: 0 }
-  for (const { label, entries, bytes } of store?.usages() ?? []) {
+  for (const { label, entries, bytes } of store?.room.usages() ?? []) {
     if (!labels.has(label)) continue
     share.entries += entries
     share.bytes += bytes
