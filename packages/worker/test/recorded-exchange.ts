@@ -101,6 +101,10 @@ export class RecordedExchange implements HttpExchange {
     // There is none here.
   }
 
+  liftBodyLimit(): void {
+    // The same.
+  }
+
   /** The client takes more. */
   drain(): void {
     this.#onDrain?.()

@@ -55,6 +55,7 @@ export abstract class EngineExchange<
   protected lingering: Lingering | undefined
   protected watchedSince = 0
   protected hasAnswerLimit = true
+  #hasBodyLimit = true
   #request: EngineRequest | undefined
   #onClosed: ((isAborted: boolean) => void) | undefined
 
@@ -106,6 +107,10 @@ export abstract class EngineExchange<
     this.hasAnswerLimit = false
   }
 
+  liftBodyLimit(): void {
+    this.#hasBodyLimit = false
+  }
+
   /** Answers in place of the application and closes the connection. Does nothing once the response has begun. */
   refuse(status: number, code: string, failure?: Error): void {
     if (this.isOver || this.answeredBy !== undefined) return
@@ -133,8 +138,7 @@ export abstract class EngineExchange<
     if (this.ending !== 'none' && this.lingering?.isPending !== true) return
     if (this.lingering?.isPending === true) this.lingering.check(now, this.received?.receivedBytes ?? 0)
     else if (this.answeredBy === undefined) {
-      const isLimited = this.hasAnswerLimit || this.received?.isOpen === true
-      if (isLimited && now - this.watchedSince > requestTimeoutMs) this.#expire()
+      if (this.#isLate(now, requestTimeoutMs)) this.#expire()
     } else if (now - (this.blockedSince ?? now) > idleTimeoutMs) this.cut()
     else if (this.received?.hasStalled(now, this.watchedSince, requestTimeoutMs) === true) this.cut()
   }
@@ -190,6 +194,12 @@ export abstract class EngineExchange<
     } catch (error) {
       this.context.problem(error)
     }
+  }
+
+  #isLate(now: number, limitMs: number): boolean {
+    const { received } = this
+    if (received?.isOpen === true && !this.#hasBodyLimit) return received.hasStalled(now, this.watchedSince, limitMs)
+    return (this.hasAnswerLimit || received?.isOpen === true) && now - this.watchedSince > limitMs
   }
 
   #expire(): void {

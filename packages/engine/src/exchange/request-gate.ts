@@ -12,6 +12,25 @@ export interface GateFault {
   readonly code: string
 }
 
+/** How long bodies may be. */
+interface BodyRules {
+  limits(): { readonly maxBodyBytes: number }
+  bodyLimitOf?(method: string, path: string): number | undefined
+}
+
+/** The longest body that a request in the gate may have. Undefined: it declares a longer one. */
+export function bodyLimit(
+  rules: BodyRules,
+  method: string,
+  { contentLength, parsed }: Pick<RequestGate, 'contentLength' | 'parsed'>,
+): number | undefined {
+  const { maxBodyBytes } = rules.limits()
+  if ((contentLength ?? Number.POSITIVE_INFINITY) <= maxBodyBytes) return maxBodyBytes
+  // A handler with a limit of its own refuses a longer length itself, after credentials and the like.
+  const own = rules.bodyLimitOf?.(method, parsed.path)
+  return own ?? (contentLength === undefined ? maxBodyBytes : undefined)
+}
+
 /** How many Host values are remembered as good ones. */
 const MAX_KNOWN_HOSTS = 1024
 

@@ -9,6 +9,8 @@ export interface EngineOptions {
   /** Takes one request; must see to it that it is answered some time. */
   onExchange(exchange: HttpExchange): void
   limits(): EngineLimits
+  /** The limit for the body of a request in place of `maxBodyBytes`, which its handler applies to the declared length. @default none */
+  bodyLimitOf?(method: string, path: string): number | undefined
   /**
    * Directory for bodies of requests that come faster than they are taken and cannot be slowed down; made when it is needed. Engine
    * node can slow all of them down.

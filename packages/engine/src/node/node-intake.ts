@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { canonicalAddress, type FieldSource, type HttpRequest, type WebSocketOffer } from '@svc/http'
 import { EngineRequest } from '../exchange/engine-request.ts'
 import type { EngineLimits, WatchedExchange } from '../exchange/exchange-watch.ts'
-import { type GateFault, ReadyGate } from '../exchange/request-gate.ts'
+import { bodyLimit, type GateFault, ReadyGate } from '../exchange/request-gate.ts'
 import { safeHead } from '../exchange/response-head.ts'
 import { readWebSocketWish, vanishedPeer, type WebSocketWish } from '../exchange/web-socket.ts'
 import type { EngineOptions } from '../listener/engine.ts'
@@ -120,12 +120,12 @@ export class NodeIntake {
   }
 
   /** Begins to receive a body, unless it may not come. */
-  #isBodyTaken(exchange: NodeExchange, { body, hasBody }: Arrival): boolean {
+  #isBodyTaken(exchange: NodeExchange, { method, body, hasBody }: Arrival): boolean {
     const { contentLength, isChunked } = this.#gate
     if (!(hasBody ?? (isChunked || (contentLength ?? 0) > 0))) return true
-    const { maxBodyBytes } = this.#context.limits()
-    exchange.receiveBody(body, { length: contentLength, maxBytes: maxBodyBytes })
-    if ((contentLength ?? 0) <= maxBodyBytes) return true
+    const maxBytes = bodyLimit(this.#options, method, this.#gate)
+    exchange.receiveBody(body, { length: contentLength, maxBytes: maxBytes ?? 0 })
+    if (maxBytes !== undefined) return true
     exchange.refuse(413, 'body_too_large')
     return false
   }

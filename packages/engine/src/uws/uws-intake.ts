@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, UpgradeContext } from 'uWebSockets.js'
 import { EngineRequest } from '../exchange/engine-request.ts'
 import type { ReadyEnd, ReadyResponse } from '../exchange/ready-responses.ts'
-import { type GateFault, ReadyGate } from '../exchange/request-gate.ts'
+import { bodyLimit, type GateFault, ReadyGate } from '../exchange/request-gate.ts'
 import { readWebSocketWish } from '../exchange/web-socket.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import type { ServerNames } from '../listener/server-names.ts'
@@ -157,9 +157,9 @@ export class UwsIntake {
   /** Begins to receive a body, unless it may not come. */
   #refuseBody(exchange: UwsExchange): boolean {
     const { contentLength, isChunked } = this.#gate
-    const { maxBodyBytes } = this.#context.limits()
-    exchange.receiveBody({ length: contentLength, maxBytes: maxBodyBytes })
-    if ((contentLength ?? 0) > maxBodyBytes) exchange.refuse(413, 'body_too_large')
+    const maxBytes = bodyLimit(this.#options, this.#method, this.#gate)
+    exchange.receiveBody({ length: contentLength, maxBytes: maxBytes ?? 0 })
+    if (maxBytes === undefined) exchange.refuse(413, 'body_too_large')
     // A proxy shares its connections among clients, and the library's reading of chunks can be led astray.
     else if (isChunked && this.#options.isTrustedProxy(exchange.remoteAddress())) exchange.refuse(411, 'length_required')
     else return false

@@ -106,6 +106,10 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     // Without a socket there is none.
   }
 
+  liftBodyLimit(): void {
+    // The same.
+  }
+
   /** Offers a WebSocket. @param client what happens at the other end of it */
   offer(protocols: readonly string[], client: WebSocketEvents): void {
     this.webSocket = { protocols, accept: (options, events) => this.#accept(options, events, client) }

@@ -148,4 +148,9 @@ export interface HttpExchange {
    * gone.
    */
   liftAnswerLimit(): void
+  /**
+   * The request body may take any time from now on, as long as its sender does not stall: its handler limits the whole. Before that,
+   * and without it, the request has to arrive within the time that the response may take.
+   */
+  liftBodyLimit(): void
 }
