@@ -46,7 +46,7 @@ export class DeploySite {
   readonly #t: TestContext
   #server: Server | undefined
 
-  constructor(t: TestContext, options: { readonly site?: string; readonly deploy?: string } = {}) {
+  constructor(t: TestContext, options: { readonly site?: string; readonly deploy?: string; readonly server?: string } = {}) {
     this.#t = t
     this.sources = tempDir(t)
     this.stateDir = tempDir(t)
@@ -55,6 +55,7 @@ export class DeploySite {
     this.config = `[server]
 listen = "127.0.0.1:0"
 workers = 2
+${options.server ?? ''}
 ${adminToml}
 [deploy]
 sources = ["${this.sources}"]

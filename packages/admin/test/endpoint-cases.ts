@@ -7,6 +7,8 @@ export interface EndpointCase {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Readonly<Record<string, unknown>>
+  /** The body of an upload. */
+  readonly upload?: string
   /** @default 200 */
   readonly status?: number
   /** Fields of the response, or a part of its text. */
@@ -181,6 +183,12 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   },
   'GET /__svc/admin/api/deploys': { query: { site: 'shop' }, answer: { ok: true, releases: [release] }, otherTenant: 404 },
   'POST /__svc/admin/api/deploys/rollback': { body: { site: 'shop' }, answer: { ok: true, release }, otherTenant: 404 },
+  'PUT /__svc/admin/api/deploys/upload': {
+    query: { site: 'shop' },
+    upload: 'an archive',
+    answer: { ok: true, file: '/incoming/shop.tar.gz', bytes: 10 },
+    otherTenant: 404,
+  },
   'GET /__svc/admin/api/vhosts': { answer: { ok: true } },
   'GET /__svc/admin/api/certs': { answer: { ok: true, certs: [{ names: ['a.test'], state: 'valid' }] } },
   'POST /__svc/admin/api/certs/renew': { query: { host: 'auto.test' }, status: 202, answer: { ok: true, host: 'auto.test' } },

@@ -330,6 +330,20 @@ export class FakePlane implements ControlPlane {
       this.calls.push({ rollback: order })
       return release
     },
+    upload: async (order, content) => {
+      let bytes = 0
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      content.read(
+        (chunk, ack) => {
+          bytes += chunk.byteLength
+          ack()
+        },
+        (error) => (error === undefined ? resolve() : reject(error)),
+      )
+      await promise
+      this.calls.push({ upload: order, bytes })
+      return { file: `/incoming/${order.site}.tar.gz`, bytes, sha256: 'ab' }
+    },
   }
 
   readonly pages: ControlPlane['pages'] = {

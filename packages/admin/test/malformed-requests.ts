@@ -106,6 +106,16 @@ function malformedQueries({ query: schema }: Endpoint, { query: right = {} }: En
   ]
 }
 
+function malformedUploads({ query: parameters = {}, upload: body = '' }: EndpointCase): MalformedRequest[] {
+  const query = queryText(parameters)
+  return [
+    { why: 'no body', query, status: 400 },
+    ...['text/plain', 'application/json', 'multipart/form-data; boundary=a'].map(
+      (contentType) => ({ why: `the type ${contentType}`, query, body, contentType, status: 415 }) as const,
+    ),
+  ]
+}
+
 function malformedBodies(
   { body: schema }: Endpoint,
   { query: parameters = {}, body: right = {} }: EndpointCase,
@@ -136,6 +146,7 @@ function malformedBodies(
 export function malformedRequests(endpoint: Endpoint, right: EndpointCase): MalformedRequest[] {
   const { group, method } = endpoint
   if (group === 'health' || group === 'metrics') return []
+  if (endpoint.isUpload === true) return [...malformedQueries(endpoint, right), ...malformedUploads(right)]
   return [...malformedQueries(endpoint, right), ...(method === 'GET' ? [] : malformedBodies(endpoint, right))]
 }
 

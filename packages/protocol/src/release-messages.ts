@@ -33,3 +33,26 @@ export const rollbackOrder = guard.object({
   username: guard.string,
 })
 export type RollbackOrder = Guarded<typeof rollbackOrder>
+
+/** Begins an upload of an archive. Its worker makes the id: 32 hexadecimal digits. */
+export const uploadStart = guard.object({
+  id: guard.string,
+  site: guard.string,
+  /** Of the user who uploads. */
+  username: guard.string,
+  /** As the client declares them. */
+  bytes: guard.optional(guard.number),
+})
+export type UploadStart = Guarded<typeof uploadStart>
+
+export const uploadPlace = guard.object({
+  /** The file that the worker makes and writes. */
+  partial: guard.string,
+  /** Most bytes that all uploads in progress may write, this one included. */
+  reserved: guard.number,
+})
+export type UploadPlace = Guarded<typeof uploadPlace>
+
+/** Ends an upload. Without `bytes` it has failed. */
+export const uploadEnd = guard.object({ id: guard.string, bytes: guard.optional(guard.number) })
+export type UploadEnd = Guarded<typeof uploadEnd>

@@ -21,7 +21,7 @@ import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override } from './override-messages.ts'
-import { deployOrder, release, rollbackOrder } from './release-messages.ts'
+import { deployOrder, release, rollbackOrder, uploadEnd, uploadPlace, uploadStart } from './release-messages.ts'
 import {
   certificateReports,
   configVerdict,
@@ -185,6 +185,10 @@ export const masterMethods = {
   /** Goes back to a release of a site. Answered when every worker has. */
   rollback: method(rollbackOrder, release),
   releases: method(guard.object({ site: guard.string }), guard.object({ releases: guard.arrayOf(release) })),
+  /** Reserves room for an archive that a client uploads. */
+  beginUpload: method(uploadStart, uploadPlace),
+  /** Puts an uploaded archive where releases come from. `file`: absolute path; undefined: it was aborted. */
+  endUpload: method(uploadEnd, guard.object({ file: guard.optional(guard.string) })),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** Recorded flows of all workers. */

@@ -168,11 +168,19 @@ function engineOptions(
     ready,
     onExchange,
     limits: () => limitsOf(generations),
+    bodyLimitOf: (method, path) => uploadLimit(generations, method, path),
     bodyDir: () => bodyDirectory(generations.current.config),
     isTrustedProxy: (address) => generations.current.trustedProxies.contains(address),
     onProblem: log.onProblem,
     onRefused: log.onRefused,
   }
+}
+
+/** Uploads are limited by their endpoint. What comes faster than it reads waits in a file, which must have a limit as well. */
+function uploadLimit(generations: Generations, method: string, path: string): number | undefined {
+  const { endpoints, config } = generations.current
+  const match = endpoints.match(method, path)
+  return match?.kind === 'endpoint' && match.endpoint.isUpload === true ? 2 * config.deploy.max_bytes : undefined
 }
 
 function limitsOf(generations: Generations): EngineLimits {

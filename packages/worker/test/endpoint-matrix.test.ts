@@ -57,7 +57,8 @@ function send(
 ): Promise<MemoryResponse> {
   const { headers, ...others } = options
   const json = right.body === undefined ? {} : { 'content-type': 'application/json' }
-  const body = right.body === undefined ? {} : { body: JSON.stringify(right.body) }
+  const text = right.upload ?? (right.body === undefined ? undefined : JSON.stringify(right.body))
+  const body = text === undefined ? {} : { body: text }
   const fields = { ...json, ...headers }
   const target = { method: endpoint.method, host: hostOf(endpoint) }
   return server.get(targetOf(endpoint, right), { ...target, ...body, ...others, headers: fields })

@@ -1,5 +1,6 @@
 import type { User } from '@svc/auth'
 import type { Guarded } from '@svc/core'
+import type { RequestBody } from '@svc/http'
 import type {
   AlertReport,
   AnalyticsReport,
@@ -280,6 +281,20 @@ export interface Sessions {
   revoke(request: RevokeRequest): Promise<boolean>
 }
 
+/** Who uploads an archive, and for which site. */
+export interface UploadOrder {
+  readonly site: string
+  readonly username: string
+}
+
+/** An archive that was uploaded. */
+export interface Upload {
+  /** Absolute path: a source of releases. */
+  readonly file: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
 /** The releases of sites. All reject if the master is unreachable, or with its error. */
 export interface Releases {
   /** The latest first. @throws SUP_UNKNOWN_SITE */
@@ -288,6 +303,8 @@ export interface Releases {
   deploy(order: DeployOrder): Promise<Release>
   /** Resolves when every worker serves the release. @throws UNKNOWN_RELEASE, and what `deploy` throws */
   rollback(order: RollbackOrder): Promise<Release>
+  /** Stores a .tar.gz. Resolves when the file outlives the machine losing power. @throws the codes of uploads, and the error of the body */
+  upload(order: UploadOrder, content: RequestBody): Promise<Upload>
 }
 
 /** The log lines of all processes. */

@@ -1,5 +1,5 @@
 import type { AccessRule, Caller } from '@svc/auth'
-import type { HeaderList, Problem } from '@svc/http'
+import type { HeaderList, Problem, RequestBody } from '@svc/http'
 import * as z from 'zod/mini'
 import type { ControlPlane } from './control-plane.ts'
 import type { Fields } from './schemas.ts'
@@ -14,6 +14,8 @@ export interface EndpointRequest<Query, Body> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
+  /** The body of an upload, not read yet, with its limit; of others nothing. */
+  readonly content: RequestBody
   /** Host that the client named, with port. */
   readonly host: string
   readonly caller: Caller
@@ -85,6 +87,11 @@ interface EndpointSummary extends Pick<AccessRule, 'access'> {
    * @default false
    */
   readonly isPage?: boolean
+  /**
+   * True: its body is an archive of at most `deploy.max_bytes`, which it reads itself, in place of JSON.
+   * @default false
+   */
+  readonly isUpload?: boolean
 }
 
 /** An endpoint as its file declares it. Schemas are made at their first use. */

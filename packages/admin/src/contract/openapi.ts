@@ -54,7 +54,8 @@ function parametersOf({ path, query }: Endpoint): Json[] {
   return [...inPath, ...inQuery]
 }
 
-function bodyOf({ method, body }: Endpoint): Json {
+function bodyOf({ method, body, isUpload }: Endpoint): Json {
+  if (isUpload === true) return { requestBody: { required: true, content: { 'application/gzip': {} } } }
   const schema = body()
   if (method === 'GET' || Object.keys(schema.shape).length === 0) return {}
   return { requestBody: { content: { 'application/json': { schema: schemaOf(schema, 'input') } } } }

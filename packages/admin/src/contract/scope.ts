@@ -104,6 +104,7 @@ function releasesFor(releases: Releases, own: Sites, tenant: string): Releases {
     list: async (id) => releases.list(requireSite(own, id).id),
     deploy: async (order) => releases.deploy({ ...order, site: requireSite(own, order.site).id, tenant }),
     rollback: async (order) => releases.rollback({ ...order, site: requireSite(own, order.site).id }),
+    upload: async (order, content) => releases.upload({ ...order, site: requireSite(own, order.site).id }, content),
   }
 }
 

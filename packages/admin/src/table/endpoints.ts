@@ -8,6 +8,7 @@ import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
 import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
+import { upload } from '../endpoints/admin/deploys/upload.ts'
 import { oneFlow } from '../endpoints/admin/flows/[request_id].ts'
 import { flowStream } from '../endpoints/admin/flows/stream.ts'
 import { flows } from '../endpoints/admin/flows.ts'
@@ -161,6 +162,7 @@ const fixed: readonly Endpoint[] = [
   revokeToken,
 
   ...administered,
+  upload,
   purgeByTag,
   cacheEntries,
   cacheEntry,

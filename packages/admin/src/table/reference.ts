@@ -56,7 +56,8 @@ ten minutes. \`svc config endpoints list\` shows which endpoints the configurati
 
 ## Requests and responses
 
-A body is JSON of at most 1 MiB with \`content-type: application/json\`; no body means \`{}\`. Invalid input gets 400 and
+A body is JSON of at most 1 MiB with \`content-type: application/json\`; no body means \`{}\`. The body of an upload is a
+.tar.gz of at most \`deploy.max_bytes\`, with \`content-type: application/gzip\`. Invalid input gets 400 and
 \`errors\`; [errors.md](errors.md) lists the other codes. Success is JSON with \`"ok": true\`. Purges and flushes answer
 once no process serves anything that was purged:
 

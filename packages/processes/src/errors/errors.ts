@@ -58,6 +58,13 @@ export const SupervisorError = errorClass('SupervisorError', {
   SOURCE_NOT_ALLOWED: { status: 422, exposable: true, template: '{source} is not inside of {allowed}' },
   /** The source is missing, or neither a directory nor an archive. */
   SOURCE_INVALID: { status: 422, exposable: true },
+  /** Too many uploads of the site, of the user or of all are in progress. */
+  UPLOADS_BUSY: {
+    status: 429,
+    retryable: true,
+    exposable: true,
+    template: 'too many uploads {scope} are in progress: send this one when one of them has ended',
+  },
   /** The site has no such release, or none before the live one. */
   UNKNOWN_RELEASE: { status: 404, exposable: true },
   /** A purge names an invalid path or host. */

@@ -25,9 +25,11 @@ import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
+import { deployableSite } from '../releases/deployable-site.ts'
 import { ReleaseRecords } from '../releases/release-records.ts'
 import { Releases } from '../releases/releases.ts'
 import { Unpacking } from '../releases/unpack/unpacking.ts'
+import { Uploads } from '../releases/uploads.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import { SessionStore } from '../sessions/session-store.ts'
 import { Sessions } from '../sessions/sessions.ts'
@@ -237,6 +239,38 @@ function startAnalytics({ deps: { clock, logger }, access, stack }: AssembleOpti
   return analytics
 }
 
+async function makeReleases(
+  { deps, access, overrides, stack }: AssembleOptions,
+  reloader: Reloader,
+  hosts: RenderHosts,
+): Promise<Pick<MasterParts, 'releases' | 'uploads'>> {
+  const { clock, logger, options } = deps
+  const spec = access.get
+  const now = () => clock.now()
+  const stateDir = spec().config.server.state_dir
+  const unpacking = new Unpacking(options.programs.unpack)
+  stack.push('unpacking', () => unpacking.close())
+  const releases = new Releases({
+    unpacking,
+    records: await ReleaseRecords.open(stateDir, logger),
+    overrides,
+    reloader,
+    spec,
+    tryOut: (site) => tryOut(hosts, spec(), site, logger),
+    now,
+    logger,
+  })
+  await releases.tidy()
+  const uploads = await Uploads.open({
+    stateDir,
+    maxBytes: () => spec().config.deploy.max_bytes,
+    site: (id) => deployableSite(spec().sites, id),
+    now,
+    logger,
+  })
+  return { releases, uploads }
+}
+
 /**
  * Makes the parts of an instance in the order of their dependencies. No process runs yet: calls from the fleets into later parts
  * arrive only after the fleets are started.
@@ -266,6 +300,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     onExit: (worker, connection) => {
       metrics.processEnded(worker)
       caches.workerEnded(connection)
+      parts.uploads.holderEnded(connection)
     },
     onDeath: () => metrics.countDeath('worker'),
   })
@@ -316,20 +351,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, certificates: options.certificates }
   const audit = await makeAudit(options)
   const { overrides } = options
-  const unpacking = new Unpacking(deps.options.programs.unpack)
-  stack.push('unpacking', () => unpacking.close())
-  const releases = new Releases({
-    unpacking,
-    records: await ReleaseRecords.open(spec().config.server.state_dir, logger),
-    overrides,
-    reloader,
-    spec,
-    tryOut: (site) => tryOut(hosts, spec(), site, logger),
-    now: () => clock.now(),
-    logger,
-  })
-  await releases.tidy()
-  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, releases, configChecks }
+  const deployment = await makeReleases(options, reloader, hosts)
+  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, configChecks, ...deployment }
   const parts: MasterParts = { ...common, caches, analytics, ...own, alerts: makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

@@ -61,6 +61,8 @@ export function workerHandlers(
     audit: async (record) => void (await parts.audit.add(record)),
     deploy: (order) => parts.releases.deploy(order),
     rollback: (order) => parts.releases.rollback(order),
+    beginUpload: (start) => parts.uploads.begin(connection, start),
+    endUpload: (end) => parts.uploads.end(connection, end),
     releases: ({ site }) => ({ releases: parts.releases.list(site) }),
     setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),

@@ -14,6 +14,7 @@ import type { LogStore } from '../logs/log-store.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import type { Releases } from '../releases/releases.ts'
+import type { Uploads } from '../releases/uploads.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
@@ -76,6 +77,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly releases: Releases
+  readonly uploads: Uploads
   readonly flowFeed: FlowFeed
 }
 

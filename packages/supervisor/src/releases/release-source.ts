@@ -1,17 +1,8 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, relative, resolve, sep } from 'node:path'
 import type { Config } from '@svc/config'
 import { SupervisorError } from '@svc/processes'
-
-/** The name of a directory for a text of the configuration. */
-export function directoryName(text: string): string {
-  return encodeURIComponent(text).replace(/^[._]/, (first) => (first === '.' ? '%2E' : '%5F'))
-}
-
-/** The directory for uploads of a tenant; of all without one. */
-function incomingDir({ server }: Pick<Config, 'server'>, tenant?: string): string {
-  return join(server.state_dir, 'incoming', ...(tenant === undefined ? [] : [directoryName(tenant)]))
-}
+import { incomingDir } from './incoming.ts'
 
 function isInside(path: string, directory: string): boolean {
   const inner = relative(directory, path)
@@ -43,7 +34,8 @@ export async function findSource(
   source: string,
   tenant: string | undefined,
 ): Promise<ReleaseSource> {
-  const named = (tenant === undefined ? [...config.deploy.sources, incomingDir(config)] : [incomingDir(config, tenant)]).map(
+  const stateDir = config.server.state_dir
+  const named = (tenant === undefined ? [...config.deploy.sources, incomingDir(stateDir)] : [incomingDir(stateDir, tenant)]).map(
     (directory) => resolve(directory),
   )
   const real = async (path: string) => await realpath(path).catch(() => undefined)

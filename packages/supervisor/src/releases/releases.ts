@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Config, hasApp, type SiteConfig } from '@svc/config'
+import type { Config, SiteConfig } from '@svc/config'
 import { asError, codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { DeployOrder, GenerationSpec, Release, RollbackOrder, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { type Overrides, releaseValue } from '../overrides/overrides.ts'
 import type { Reloader } from '../reload/reloader.ts'
+import { deployableSite, siteOf } from './deployable-site.ts'
+import { directoryName } from './incoming.ts'
 import type { ReleaseRecord, ReleaseRecords } from './release-records.ts'
-import { directoryName, findSource } from './release-source.ts'
+import { findSource } from './release-source.ts'
 import type { Unpacking } from './unpack/unpacking.ts'
 
 /** Id of the release that the configuration names. */
@@ -142,12 +144,7 @@ export class Releases {
   }
 
   async #alone<T>(id: string, task: () => Promise<T>): Promise<T> {
-    const site = this.#site(id)
-    if (!hasApp(site)) throw new SupervisorError('DEPLOY_UNSUPPORTED', `${id} has no application`)
-    if (site.process === 'own') {
-      const remedy = 'change "root" in the configuration, reload, and give its user access to the new directory'
-      throw new SupervisorError('DEPLOY_UNSUPPORTED', `${id} has a process of its own: ${remedy}`)
-    }
+    deployableSite(this.#options.spec().sites, id)
     if (this.#busy.has(id)) throw new SupervisorError('DEPLOY_RUNNING', { site: id })
     this.#busy.add(id)
     try {
@@ -231,9 +228,7 @@ export class Releases {
   }
 
   #site(id: string): SiteConfig {
-    const site = this.#options.spec().sites.find((one) => one.id === id)
-    if (site === undefined) throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"`)
-    return site
+    return siteOf(this.#options.spec().sites, id)
   }
 }
 

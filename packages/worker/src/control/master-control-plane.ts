@@ -22,6 +22,7 @@ import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/v
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
 import { storedPages } from '../isr/stored-pages.ts'
+import { uploadArchive } from './archive-upload.ts'
 import { storedEntries } from './stored-entries.ts'
 
 /** The line to the master. */
@@ -219,6 +220,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       list: async (site) => (await master.call('releases', { site }, ANSWER)).releases,
       deploy: (order) => master.call('deploy', order, WAIT),
       rollback: (order) => master.call('rollback', order, WAIT),
+      upload: (order, content) => uploadArchive({ master, answer: WORK }, order, content),
     },
     pages: pagesOf(parts),
     entries: entriesOf(parts),

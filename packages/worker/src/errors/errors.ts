@@ -18,6 +18,15 @@ export const WorkerError = errorClass('WorkerError', {
   WORKER_STATIC_PARAMS: {},
   /** The thread that checks passwords ended before it had a result. */
   WORKER_PASSWORD_THREAD: { status: 500, retryable: true },
+  /** An upload is empty, or no .tar.gz. */
+  UPLOAD_INVALID: { status: 422, exposable: true },
+  /** The disk, or the quota of the user, has no room for an upload. */
+  UPLOAD_NO_SPACE: {
+    status: 507,
+    retryable: true,
+    exposable: true,
+    template: 'server.state_dir has no room for the upload ({code})',
+  },
   /** The file of `auth_basic_user_file` is not a regular file, or too large. */
   WORKER_PASSWORD_FILE: {},
 })

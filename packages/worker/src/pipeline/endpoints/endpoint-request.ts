@@ -1,7 +1,7 @@
 import { type Endpoint, type EndpointRequest, type FieldError, parseBody, parseQuery } from '@svc/admin'
 import type { Caller } from '@svc/auth'
 import { codeOf, withDeadline } from '@svc/core'
-import type { Problem, RequestBody } from '@svc/http'
+import { noBody, type Problem, type RequestBody } from '@svc/http'
 import type { RequestContext } from '../../request/request-context.ts'
 
 /** No request of the control plane says as much. */
@@ -32,20 +32,37 @@ function collect(body: RequestBody): Promise<Buffer | undefined> {
   return promise
 }
 
-function isJson(contentType: string | undefined): boolean {
-  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json'
+/** Types of a .tar.gz, as clients name it. Some name none. */
+const archiveTypes: readonly string[] = [
+  'application/gzip',
+  'application/x-gzip',
+  'application/x-compressed-tar',
+  'application/octet-stream',
+  '',
+]
+
+function mediaType(contentType = ''): string {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return { status: 413, code: 'body_too_large', detail: `the request body is limited to ${maxBytes} bytes` }
+}
+
+/** Why the body of an upload is refused unread; undefined: it may be read. */
+function refusedUpload({ request, body, generation }: RequestContext): Problem | undefined {
+  const maxBytes = generation.config.deploy.max_bytes
+  if (!body.limit(maxBytes)) return tooLarge(maxBytes)
+  if (!archiveTypes.includes(mediaType(request.header('content-type'))))
+    return { status: 415, code: 'unsupported_media_type', detail: `the type of an archive is ${archiveTypes[0]}` }
+  return body.isPresent ? undefined : invalid([{ path: '', message: 'the request has no body: send a .tar.gz' }]).problem
 }
 
 /** The JSON value of a body; no body is an empty object. */
 async function readJson({ request, exchange, generation }: RequestContext): Promise<{ value: unknown } | { problem: Problem }> {
   const { body } = exchange
   if (!body.isPresent) return { value: {} }
-  const tooLarge: Problem = {
-    status: 413,
-    code: 'body_too_large',
-    detail: `the request body is limited to ${MAX_BODY_BYTES} bytes`,
-  }
-  if ((body.length ?? 0) > MAX_BODY_BYTES) return { problem: tooLarge }
+  if ((body.length ?? 0) > MAX_BODY_BYTES) return { problem: tooLarge(MAX_BODY_BYTES) }
   const limitMs = generation.config.server.request_timeout_secs * 1000
   const bytes = await withDeadline(collect(body), limitMs, 'the request body').catch((error) => {
     if (codeOf(error) !== 'CORE_TIMEOUT') throw error
@@ -53,9 +70,9 @@ async function readJson({ request, exchange, generation }: RequestContext): Prom
   })
   if (bytes === 'late')
     return { problem: { status: 408, code: 'request_timeout', detail: 'the request body did not arrive in time' } }
-  if (bytes === undefined) return { problem: tooLarge }
+  if (bytes === undefined) return { problem: tooLarge(MAX_BODY_BYTES) }
   if (bytes.byteLength === 0) return { value: {} }
-  if (!isJson(request.header('content-type'))) {
+  if (mediaType(request.header('content-type')) !== 'application/json') {
     return { problem: { status: 415, code: 'unsupported_media_type', detail: 'the request body must be application/json' } }
   }
   try {
@@ -78,7 +95,9 @@ export async function readEndpointRequest(context: RequestContext, call: Admitte
   const { endpoint, params, caller } = call
   const query = parseQuery(request.query, endpoint.query())
   if (!query.isOk) return invalid(query.errors)
-  const json = endpoint.method === 'GET' ? { value: {} } : await readJson(context)
+  const refused = endpoint.isUpload === true ? refusedUpload(context) : undefined
+  if (refused !== undefined) return { problem: refused }
+  const json = endpoint.method === 'GET' || endpoint.isUpload === true ? { value: {} } : await readJson(context)
   if ('problem' in json) return json
   const body = parseBody(json.value, endpoint.body())
   if (!body.isOk) return invalid(body.errors)
@@ -86,5 +105,6 @@ export async function readEndpointRequest(context: RequestContext, call: Admitte
   const userAgent = request.header('user-agent') ?? ''
   const isAdminHost = context.generation.isAdminHost(host)
   const sender = { address, userAgent, isSecure: scheme === 'https', isAdminHost }
-  return { request: { params, query: query.values, body: body.values, host: request.host, caller, client: sender } }
+  const content = endpoint.isUpload === true ? context.body : noBody
+  return { request: { params, query: query.values, body: body.values, content, host: request.host, caller, client: sender } }
 }

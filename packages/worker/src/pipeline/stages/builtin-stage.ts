@@ -10,7 +10,7 @@ import {
 } from '@svc/admin'
 import { anonymous, type Caller } from '@svc/auth'
 import { type Clock, withDeadline } from '@svc/core'
-import { type HeaderList, normalizePath, type PathCaptures, problemOf, type RuleTable } from '@svc/http'
+import { type HeaderList, noBody, normalizePath, type PathCaptures, problemOf, type RuleTable } from '@svc/http'
 import type { RevocationList } from '../../access/revocation-list.ts'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
 import type { SiteRuntime } from '../../generation/site-runtime.ts'
@@ -89,6 +89,7 @@ const noRequest: EndpointRequest<unknown, unknown> = Object.freeze({
   params: {},
   query: {},
   body: {},
+  content: noBody,
   host: '',
   caller: anonymous,
   client: { address: '', userAgent: '', isSecure: false, isAdminHost: false },
@@ -190,6 +191,7 @@ export class BuiltinStage implements Stage {
     if ('problem' in read) return send(context, read)
     // Calls to the master have limits of their own, and may take longer than a page: a rolling restart does.
     context.exchange.liftAnswerLimit()
+    if (endpoint.isUpload === true) context.exchange.liftBodyLimit()
     try {
       const result = await endpoint.handle(this.#planeFor(caller), read.request)
       await this.#audit.ended({ ...call, request: read.request, result })
