@@ -44,14 +44,18 @@ export interface IsolateOwner {
   readonly events: IsolateEvents
 }
 
+/** Names the owner of an isolate; undefined: it has none yet, and calls and events are dropped. */
+export interface IsolateOwnership {
+  owner: IsolateOwner | undefined
+}
+
 /** Options of a `GuestIsolate`. */
 interface IsolateOptions {
   readonly files: GuestFiles
   readonly memoryLimitMb: number
   /** Time that one entry may run. */
   readonly timeoutMs: number
-  /** The owner at the moment; without one, what they say is dropped. */
-  readonly owner: () => IsolateOwner | undefined
+  readonly ownership: IsolateOwnership
 }
 
 /** A module in the form that an isolate takes. */
@@ -98,7 +102,7 @@ export class GuestIsolate {
       try {
         return await GuestIsolate.#start(options, snapshot)
       } catch (error) {
-        options.owner()?.events.snapshotFailed(error)
+        options.ownership.owner?.events.snapshotFailed(error)
       }
     }
     try {
@@ -112,13 +116,13 @@ export class GuestIsolate {
     const image = snapshot === undefined ? {} : { snapshot: externalCopy(snapshot) }
     const isolate = new ivm.Isolate({
       memoryLimit: options.memoryLimitMb,
-      onCatastrophicError: (message) => options.owner()?.events.catastrophe(message),
+      onCatastrophicError: (message) => options.ownership.owner?.events.catastrophe(message),
       ...image,
     })
     const context = await isolate.createContext()
     if (snapshot === undefined) await context.eval(options.files.script, { filename: GUEST_SCRIPT_NAME })
     const guest = new GuestIsolate(isolate, context, options)
-    await guest.#install(options.owner)
+    await guest.#install(options.ownership)
     return guest
   }
 
@@ -126,13 +130,14 @@ export class GuestIsolate {
     return this.#isGone
   }
 
-  async #install(owner: IsolateOptions['owner']): Promise<void> {
+  async #install(ownership: IsolateOwnership): Promise<void> {
     const names = ['emit', 'call', 'setTimer', 'clearTimer', 'log'] as const
     const ignored = names.map((name) => {
-      const tell = (...args: unknown[]) => (owner()?.callbacks?.[name] as ((...all: unknown[]) => void) | undefined)?.(...args)
+      const tell = (...args: unknown[]) =>
+        (ownership.owner?.callbacks?.[name] as ((...all: unknown[]) => void) | undefined)?.(...args)
       return new ivm.Callback(tell, { ignored: true })
     })
-    const randomBytes = (count: number) => owner()?.callbacks?.randomBytes(count) ?? new ArrayBuffer(0)
+    const randomBytes = (count: number) => ownership.owner?.callbacks?.randomBytes(count) ?? new ArrayBuffer(0)
     const random = new ivm.Callback(randomBytes, { sync: true })
     const fields = [...names, 'randomBytes'].map((name, index) => `${name}: $${index}`).join(', ')
     await this.#context.evalClosure(`__svc.install({ ${fields} })`, [...ignored, random])
@@ -255,7 +260,7 @@ export class GuestIsolate {
 
   #failed(error: unknown): void {
     if (this.#isGone) return
-    const events = this.#options.owner()?.events
+    const events = this.#options.ownership.owner?.events
     const message = messageOf(error)
     if (this.#isolate.isDisposed) {
       this.#isGone = true

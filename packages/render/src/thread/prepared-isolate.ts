@@ -1,13 +1,13 @@
 import type { ThreadBase } from '../contract/thread-messages.ts'
 import type { GuestFiles } from './guest-files.ts'
-import { GuestIsolate, type IsolateOwner } from './guest-isolate.ts'
+import { GuestIsolate, type IsolateOwner, type IsolateOwnership } from './guest-isolate.ts'
 
 /** An isolate that is started before it is known for which site. No code of any site is in it until then. */
 export class PreparedIsolate {
   readonly #base: ThreadBase
   readonly #files: GuestFiles
   #isolate: Promise<GuestIsolate> | undefined
-  #owner: IsolateOwner | undefined
+  readonly #ownership: IsolateOwnership = { owner: undefined }
   readonly #startedAt = performance.now()
   #createMs: number | undefined
 
@@ -15,7 +15,7 @@ export class PreparedIsolate {
     this.#base = base
     this.#files = files
     const { memoryLimitMb, timeoutMs } = base
-    this.#isolate = GuestIsolate.create({ files, memoryLimitMb, timeoutMs, owner: () => this.#owner })
+    this.#isolate = GuestIsolate.create({ files, memoryLimitMb, timeoutMs, ownership: this.#ownership })
     const done = () => {
       this.#createMs = this.#ageMs()
     }
@@ -35,10 +35,10 @@ export class PreparedIsolate {
   async take(owner: IsolateOwner): Promise<GuestIsolate> {
     const isolate = this.#isolate
     this.#isolate = undefined
-    if (isolate !== undefined) this.#owner = owner
+    if (isolate !== undefined) this.#ownership.owner = owner
     const taken = await isolate
     const { memoryLimitMb, timeoutMs } = this.#base
-    const fresh = { files: this.#files, memoryLimitMb, timeoutMs, owner: () => owner }
+    const fresh = { files: this.#files, memoryLimitMb, timeoutMs, ownership: { owner } }
     return taken === undefined || taken.isGone ? await GuestIsolate.create(fresh) : taken
   }
 
