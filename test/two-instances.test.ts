@@ -171,6 +171,11 @@ test('two instances behind nginx', async (t) => {
     assert.equal((await client(a)('/up/x')).text, 'upstream 1')
     await waitFor('the other instance has it', async () => (await client(b)('/up/x')).text === 'upstream 1')
     assert.equal(upstream.count('/up/x'), 1)
+    const { text: scraped } = await fetchHttp(`${a.url}/__svc/metrics`)
+    for (const line of ['svc_redis_up 1', 'svc_instances 2', 'svc_deferred_purges 0'])
+      assert.match(scraped, new RegExp(`^${line}$`, 'm'))
+    assert.match(scraped, /^svc_redis_commands_total\{result="ok"\} [1-9]/m)
+    assert.match((await fetchHttp(`${b.url}/__svc/metrics`)).text, /^cache_hits_total\{layer="l2"\} [1-9]/m)
     await client(b)('/up/x', { method: 'POST' })
     const after = (await client(a)('/up/x')).text
     assert.notEqual(after, 'upstream 1')

@@ -20,6 +20,7 @@ test('in a healthy instance every built-in alert is listed as ok, and nothing is
     'certificate_expiring',
     'disk_space',
     'host_crash_loop',
+    'redis_away',
     'reload_failed',
     'render_pool_saturated',
     'site_crash_loop',
@@ -40,6 +41,15 @@ test('workers that die three times within a minute raise an alert, until a quiet
   const { state, value, unit, site: about } = await instance.stateOf('worker_crash_loop')
   assert.deepEqual([state, value, unit, about], ['firing', 1, 'workers', null])
   assert.equal((await instance.stateOf('worker_crash_loop', MINUTE + 1)).state, 'ok')
+})
+
+test('a Redis that is away for half a minute raises an alert, until it is back', async (t) => {
+  const instance = await WatchedInstance.start(t, site('shop'))
+  instance.redis.problem = 'it does not answer in time'
+  assert.equal((await instance.stateOf('redis_away')).state, 'pending')
+  assert.equal((await instance.stateOf('redis_away', MINUTE / 2)).state, 'firing')
+  instance.redis.problem = undefined
+  assert.equal((await instance.stateOf('redis_away', 1_000)).state, 'ok')
 })
 
 test('a render host that dies again and again raises an alert, and the site that does it is named', async (t) => {

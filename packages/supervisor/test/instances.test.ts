@@ -61,6 +61,7 @@ class Master {
   readonly logged: string[] = []
   purges!: PurgeCoordinator
   worker!: ScriptedWorker
+  instances!: Instances
   #stack = new CloseStack((step, error) => assert.fail(`${step}: ${error.message}`))
 
   constructor(stateDir: string) {
@@ -97,7 +98,9 @@ class Master {
     })
     this.#stack = new CloseStack((step, error) => assert.fail(`${step}: ${error.message}`))
     instances = await Instances.open({ spec, purges: this.purges, clock: systemClock, logger }, this.#stack)
-    await instances?.join()
+    assert.ok(instances)
+    this.instances = instances
+    await instances.join()
     // A worker joins once the master has caught up.
     worker = new ScriptedWorker(this.purges)
     this.worker = worker
@@ -178,6 +181,8 @@ describe('instances that share a Redis', () => {
     assert.deepEqual([outcome.l2, outcome.instances.acked, a.worker.ledger.isSharedCacheClosed], ['deferred', 1, true])
     assert.match(readFileSync(join(a.stateDir, 'deferred-purges.jsonl'), 'utf8'), /"one".*\n.*"two"/)
     assert.equal(new PurgeLedger(a.purges.workerState()).isSharedCacheClosed, true, 'a worker that joins knows')
+    const { instances, deferredPurges, commands } = a.instances.figures
+    assert.deepEqual([instances, deferredPurges, commands.late > 0], [2, 2, true])
     w.redis.child.signal('SIGCONT')
     await waitFor('the other instance has them', () => b.tags().includes('two'))
     await waitFor('the shared cache is in use again', () => !a.worker.ledger.isSharedCacheClosed)

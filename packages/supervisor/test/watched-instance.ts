@@ -29,6 +29,7 @@ export class WatchedInstance {
     destination: { write: (line) => void this.lines.push(JSON.parse(line)) },
   })
   readonly losses = new IsolateLosses()
+  readonly redis = { problem: undefined as string | undefined, figures: undefined as never }
   /** The latest process of each kind is the last. */
   readonly workers: ScriptedProcess[] = []
   readonly hosts: ScriptedProcess[] = []
@@ -105,7 +106,8 @@ export class WatchedInstance {
     const up = () => ({ worker: workers.ready.length, host: hosts.measured.length })
     const figures = { generation: () => 1, up, isr, proxy: { shares: () => [] } }
     const metrics = new MetricsCollector(timings.metricsTimeoutMs, false, figures)
-    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics }
+    const caches = { redis: this.redis }
+    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, caches }
     this.alerts = makeAlerts(() => this.parts, { clock, logger }, { push: () => undefined })
     t.after(() => Promise.all([workers.stop(), hosts.stop()]))
   }

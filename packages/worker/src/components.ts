@@ -1,7 +1,14 @@
 import { type LeaseDesk, PurgeLedger } from '@svc/cache'
 import { systemClock } from '@svc/core'
 import { type EngineLimits, type EngineOptions, makeEngine } from '@svc/engine'
-import { addProcessMetrics, CacheMetrics, createRequestIds, type HttpMetrics, type MetricSet } from '@svc/telemetry'
+import {
+  addProcessMetrics,
+  addRedisCommands,
+  CacheMetrics,
+  createRequestIds,
+  type HttpMetrics,
+  type MetricSet,
+} from '@svc/telemetry'
 import { RevocationList } from './access/revocation-list.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import { Generations } from './generation/generations.ts'
@@ -147,6 +154,7 @@ function createCaches({ workerId, master, log, metrics, httpMetrics, traffic, ge
     onProblem,
   })
   addProcessMetrics(metrics)
+  addRedisCommands(metrics, () => redis.counts)
   return { ledger, isr, proxyCache, redis, warmer, pages, l0, makeRequestId }
 }
 

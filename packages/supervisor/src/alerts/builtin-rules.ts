@@ -8,6 +8,8 @@ const CERTIFICATE_DAYS = 14
 /** Above that of the health check, which reports a fault: an alert comes before. */
 const MIN_FREE_RATIO = 0.1
 const MINUTE_MS = 60_000
+/** A Redis that is restarted comes back within that time. */
+const REDIS_MS = 30_000
 
 /** The state of an instance, as far as the built-in alerts are about it. Sites are ids. */
 export interface Observations {
@@ -28,6 +30,8 @@ export interface Observations {
   readonly queued: ReadonlyMap<string, number>
   /** Undefined: a file system does not answer. */
   readonly disks: readonly DiskSpace[] | undefined
+  /** Why Redis is away; undefined: it is not, or none is configured. */
+  readonly redisProblem: string | undefined
   readonly lastReload: { readonly ok: boolean; readonly errors: readonly string[] } | null
 }
 
@@ -119,6 +123,13 @@ const rules: readonly BuiltinRule[] = [
     unit: '% free',
     hint: 'The disk is nearly full. Delete old releases and logs, or lower cache.isr.max_bytes and cache.proxy.max_bytes.',
     judge: diskReadings,
+  },
+  {
+    name: 'redis_away',
+    forMs: REDIS_MS,
+    unit: '',
+    hint: 'The instances do not share purges and pages until Redis is back. The check "redis" of /__svc/health says why it is away.',
+    judge: ({ redisProblem }) => count(redisProblem === undefined ? 0 : 1),
   },
   {
     name: 'reload_failed',

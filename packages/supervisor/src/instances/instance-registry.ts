@@ -78,7 +78,7 @@ export class InstanceRegistry {
    * @returns waits for them, for a bounded time; never rejects
    */
   expect(id: string): () => Promise<Confirmations> {
-    const known = this.#others.size + 1
+    const known = this.count
     const pending: Pending = { waiting: new Set(this.#others), acked: 1, done: Promise.withResolvers() }
     this.#pending.set(id, pending)
     if (pending.waiting.size === 0) pending.done.resolve()
@@ -91,9 +91,14 @@ export class InstanceRegistry {
     }
   }
 
+  /** Instances that are alive, with this one. */
+  get count(): number {
+    return this.#others.size + 1
+  }
+
   /** Of a purge that did not reach Redis. */
   get unconfirmed(): Confirmations {
-    return { acked: 1, known: this.#others.size + 1 }
+    return { acked: 1, known: this.count }
   }
 
   /** Tells the others that this instance has carried out a purge. Never rejects. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { asError, type Clock, type CloseStack, codeOf } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import { RedisClient } from '@svc/redis'
-import type { Logger } from '@svc/telemetry'
+import type { InstanceFigures, Logger } from '@svc/telemetry'
 import type { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { DeferredOrders } from './deferred-orders.ts'
 import { InstanceRegistry } from './instance-registry.ts'
@@ -92,6 +92,12 @@ export class Instances {
   /** Why Redis is not usable; undefined: it is. */
   get problem(): string | undefined {
     return this.#redis.problem
+  }
+
+  get figures(): InstanceFigures {
+    const { isUsable, counts } = this.#redis
+    const { deferred } = this.publisher
+    return { isRedisUp: isUsable, instances: this.#registry.count, deferredPurges: deferred, commands: counts }
   }
 
   async #close(): Promise<void> {

@@ -81,6 +81,11 @@ export class PurgePublisher {
     this.#cancelRetry?.()
   }
 
+  /** Purges that wait for Redis. */
+  get deferred(): number {
+    return this.#options.deferred.size
+  }
+
   /** Place in the stream of the last purge of this instance; undefined: it has sent none. */
   get last(): string | undefined {
     return this.#last

@@ -11,7 +11,12 @@ import { diskSpaces } from './instance-health.ts'
 import type { MasterDeps, MasterParts } from './parts.ts'
 
 /** The parts of a master that alerts are about. */
-export type WatchedParts = Pick<MasterParts, 'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics'>
+export type WatchedParts = Pick<
+  MasterParts,
+  'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics'
+> & {
+  readonly caches: Pick<MasterParts['caches'], 'redis'>
+}
 
 /** A file system on this machine answers at once. */
 const LOOK_TIMEOUT_MS = 2_000
@@ -34,7 +39,7 @@ function queuedBySite({ hosts }: WatchedParts): Map<string, number> {
 }
 
 function observe(parts: WatchedParts, clock: Clock, disks: readonly DiskSpace[] | undefined): Observations {
-  const { spec, workers, hosts, losses, certificates, reloader } = parts
+  const { spec, workers, hosts, losses, certificates, reloader, caches } = parts
   const { sites } = spec()
   return {
     now: clock.now(),
@@ -47,6 +52,7 @@ function observe(parts: WatchedParts, clock: Clock, disks: readonly DiskSpace[] 
     queued: queuedBySite(parts),
     disks,
     lastReload: reloader.last,
+    redisProblem: caches.redis?.problem,
   }
 }
 

@@ -143,6 +143,7 @@ function makeMetrics(
       shares: () => caches.store.room.usages(),
     },
     proxy: { shares: () => caches.proxy.room.usages() },
+    redis: caches.redis,
   })
 }
 

@@ -105,7 +105,7 @@ export class Caches {
   }
 
   /** The Redis that the instances share. `problem`: why it is not usable. undefined: no `redis.url` is set. */
-  get redis(): { readonly problem: string | undefined } | undefined {
+  get redis(): Pick<Instances, 'problem' | 'figures'> | undefined {
     return this.#instances
   }
 

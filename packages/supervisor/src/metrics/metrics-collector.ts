@@ -2,10 +2,12 @@ import type { PurgeLayer } from '@svc/cache'
 import { guard } from '@svc/core'
 import {
   addCacheEntries,
+  addInstanceMetrics,
   addMeasured,
   addProcessMetrics,
   addSiteShares,
   addUptimeMetric,
+  type InstanceFigures,
   keepTotals,
   type MetricJson,
   MetricSet,
@@ -40,6 +42,8 @@ interface MasterMetrics {
   /** The ISR store: its entries are counted here alone, since all processes share it; evictions are those of the master. */
   readonly isr: { readonly entries: () => number; readonly evictions: () => number; readonly shares: () => readonly SiteShare[] }
   readonly proxy: { readonly shares: () => readonly SiteShare[] }
+  /** undefined: no `redis.url` is set. */
+  readonly redis?: { readonly figures: InstanceFigures } | undefined
 }
 
 /**
@@ -78,6 +82,8 @@ export class MetricsCollector {
     this.#own.add(evicted)
     addSiteShares(this.#own, 'isr', master.isr.shares)
     addSiteShares(this.#own, 'proxy', master.proxy.shares)
+    const { redis } = master
+    if (redis !== undefined) addInstanceMetrics(this.#own, () => redis.figures)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }
     this.#deaths = this.#own.add(new NumberFamily('counter', deaths))
     this.#deaths.series('worker')

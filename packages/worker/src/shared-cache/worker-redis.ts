@@ -27,6 +27,11 @@ export class WorkerRedis {
     return this.#client
   }
 
+  /** Commands so far; undefined: there is no connection. */
+  get counts(): RedisClient['counts'] | undefined {
+    return this.#client?.counts
+  }
+
   close(): void {
     this.#client?.close()
   }
