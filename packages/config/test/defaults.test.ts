@@ -55,7 +55,7 @@ const defaults = (dir: string) => ({
   metrics: { enabled: true, path: '/__svc/metrics', include_process: true },
   health: { enabled: true, path: '/__svc/health', include_details: true },
   telemetry: { otlp_protocol: 'grpc', sample_rate: 0.1, service_name: 'svc' },
-  logging: { level: 'info', access: true, format: 'json' },
+  logging: { level: 'info', access: true, format: 'json', access_format: 'json' },
   admin: { enabled: false, session_ttl_secs: 3600, users: [] },
   endpoints: { health: true, metrics: true, api: true, obs: true, admin: false },
   env: {},

@@ -14,7 +14,7 @@ import {
   watchSettings,
 } from '@svc/processes'
 import { ExitCode, type HostSpec, type hostParentMethods, type SiteFile } from '@svc/protocol'
-import { createLogger, type Logger } from '@svc/telemetry'
+import { createLogger, type Logger, prefixLines, prefixOn } from '@svc/telemetry'
 import { MasterLink } from './master-link.ts'
 import { readSiteFile } from './read-site-file.ts'
 import { unitHandlers } from './unit-handlers.ts'
@@ -201,7 +201,7 @@ class SiteUnit {
       generation: this.#file.spec.generation,
       took_ms: Math.round(clock.monotonic() - startedAt),
     }
-    process.stdout.write(`${JSON.stringify(line)}\n`)
+    process.stdout.write(`${prefixOn(1, 'info')}${JSON.stringify(line)}\n`)
   }
 
   #facts() {
@@ -264,7 +264,8 @@ export async function runSiteUnit(options: SiteUnitOptions): Promise<number> {
     return ExitCode.ok
   } catch (error) {
     const isOurs = codeOf(error)?.startsWith('SUP_') === true
-    process.stderr.write(`svc: ${printable(String(isOurs ? asError(error).message : asError(error).stack))}\n`)
+    const text = `svc: ${printable(String(isOurs ? asError(error).message : asError(error).stack))}\n`
+    process.stderr.write(prefixLines(text, prefixOn(2, 'error')))
     return exitCodeOf(error)
   }
 }

@@ -2,6 +2,7 @@ import { type LeaseDesk, PurgeLedger } from '@svc/cache'
 import { systemClock } from '@svc/core'
 import { type EngineLimits, type EngineOptions, makeEngine } from '@svc/engine'
 import {
+  addLogMetrics,
   addProcessMetrics,
   addRedisCommands,
   CacheMetrics,
@@ -155,6 +156,7 @@ function createCaches({ workerId, master, log, metrics, httpMetrics, traffic, ge
   })
   addProcessMetrics(metrics)
   addRedisCommands(metrics, () => redis.counts)
+  addLogMetrics(metrics, () => log.droppedLines)
   return { ledger, isr, proxyCache, redis, warmer, pages, l0, makeRequestId }
 }
 

@@ -1,5 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Refusal } from '@svc/engine'
-import { AccessLog, createLogger, createLogRelay, type HttpMetrics, type Logger } from '@svc/telemetry'
+import {
+  AccessLog,
+  createLogger,
+  createLogRelay,
+  descriptorSink,
+  type HttpMetrics,
+  LineQueue,
+  type Logger,
+  prefixOn,
+} from '@svc/telemetry'
 import type { ServingGeneration } from './generation/serving-generation.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { RequestLog } from './request/request-log.ts'
@@ -16,7 +26,8 @@ export class WorkerLog {
   /** Sends the lines to the master. */
   readonly relay = createLogRelay()
   #logger: Logger
-  #accessLog: AccessLog | undefined
+  /** Access lines on their way to standard output. */
+  #output: LineQueue | undefined
   #requests: RequestLog
 
   /** @param accessLogFd where access lines go */
@@ -69,18 +80,31 @@ export class WorkerLog {
 
   /** A generation takes over. */
   apply(next: ServingGeneration, previous: ServingGeneration | undefined): void {
-    const { level, format, access } = next.config.logging
+    const { logging } = next.config
     const before = previous?.config.logging
-    if (before?.level === level && before.format === format && before.access === access) return
-    this.#logger = this.#createLogger({ level, format })
-    const old = this.#accessLog
-    this.#accessLog = access ? new AccessLog({ format, fd: this.#accessLogFd }) : undefined
-    this.#requests = new RequestLog(this.#httpMetrics, this.#accessLog, this.#traffic)
-    old?.close(CLOSE_TIMEOUT_MS).catch(this.onProblem)
+    if (isDeepStrictEqual(before, logging)) return
+    const { level, format } = logging
+    if (before?.level !== level || before.format !== format) this.#logger = this.#createLogger({ level, format })
+    this.#requests = new RequestLog(this.#httpMetrics, this.#accessLog(logging), this.#traffic)
   }
 
   async close(): Promise<void> {
-    await this.#accessLog?.close(CLOSE_TIMEOUT_MS)
+    await this.#output?.close(CLOSE_TIMEOUT_MS)
+  }
+
+  /** Lines dropped so far. */
+  get droppedLines(): number {
+    return this.#output?.droppedLines ?? 0
+  }
+
+  #accessLog({ access, access_format: format }: ServingGeneration['config']['logging']): AccessLog | undefined {
+    if (!access) return undefined
+    this.#output ??= new LineQueue({ sink: descriptorSink(this.#accessLogFd), onDropping: this.#onDropping })
+    return new AccessLog({ format, output: this.#output, prefix: prefixOn(this.#accessLogFd, 'info') })
+  }
+
+  readonly #onDropping = (reason: string): void => {
+    this.#logger.warn({ reason }, 'access lines are dropped')
   }
 
   #createLogger(options: Pick<Parameters<typeof createLogger>[0], 'level' | 'format'>): Logger {

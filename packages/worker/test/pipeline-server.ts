@@ -6,7 +6,7 @@ import { PurgeLedger } from '@svc/cache'
 import { loadConfig } from '@svc/config'
 import { systemClock } from '@svc/core'
 import type { GenerationSpec, HealthReport, ListenAddress } from '@svc/protocol'
-import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
+import { AccessLog, descriptorSink, HttpMetrics, LineQueue, type MetricJson, MetricSet } from '@svc/telemetry'
 import { ManualClock, tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
 import { type InjectOptions, inject, type MemoryResponse } from '../../engine/test/inject/index.ts'
@@ -97,7 +97,7 @@ export class PipelineServer {
   readonly #rules = new RuleTables()
   readonly #metrics = new MetricSet()
   readonly #accessFile: string
-  readonly #accessLog: AccessLog
+  readonly #accessLines: LineQueue
   /** For engines other than the one behind `get`. */
   readonly handler: ReturnType<typeof createRequestHandler>
   #ids = 0
@@ -107,14 +107,14 @@ export class PipelineServer {
     this.renderer = new CannedRenderer((site) => this.generation.sites.get(site)?.config.root ?? join(this.dir, site))
     this.#accessFile = join(this.dir, 'access.log')
     const fd = openSync(this.#accessFile, 'a')
-    this.#accessLog = new AccessLog({ format: 'json', fd })
+    this.#accessLines = new LineQueue({ sink: descriptorSink(fd) })
     t.after(async () => {
-      await this.#accessLog.close(60_000)
+      await this.#accessLines.close(60_000)
       closeSync(fd)
     })
     const httpMetrics = new HttpMetrics(this.#metrics)
     this.traffic = new WorkerTraffic(this.clock)
-    const log = new RequestLog(httpMetrics, this.#accessLog, this.traffic)
+    const log = new RequestLog(httpMetrics, new AccessLog({ format: 'json', output: this.#accessLines }), this.traffic)
     const makeRequestId = () => `id-${++this.#ids}`
     this.l0 = new WorkerL0({
       generation: () => this.generation,
@@ -219,7 +219,7 @@ export class PipelineServer {
 
   /** Everything in the access log. Ends it. */
   async accessLog(): Promise<Record<string, unknown>[]> {
-    await this.#accessLog.close(60_000)
+    await this.#accessLines.close(60_000)
     const lines = readFileSync(this.#accessFile, 'utf8').split('\n')
     return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
   }

@@ -39,6 +39,11 @@ function completeRules(rules: readonly ParsedRule[]): RouteRule[] {
   return rules.map((rule) => ({ ...rule, action: actionOf(rule) }))
 }
 
+function completeLogging(logging: ParsedConfig['logging'], { isTerminal }: MachineProperties): Config['logging'] {
+  const format = logging.format ?? (isTerminal ? 'pretty' : 'json')
+  return { ...logging, format, access_format: logging.access_format ?? format }
+}
+
 /** Fills in every default that is computed rather than written in the schema. */
 export function completeConfig(parsed: ParsedConfig, directories: Directories, host: MachineProperties): Config {
   const stateDir = directories.state
@@ -48,7 +53,7 @@ export function completeConfig(parsed: ParsedConfig, directories: Directories, h
     cache: { ...parsed.cache, dir: directories.cache },
     render: { ...parsed.render, max_threads: parsed.render.max_threads ?? THREADS_PER_CORE * host.cores },
     scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },
-    logging: { ...parsed.logging, format: parsed.logging.format ?? (host.isTerminal ? 'pretty' : 'json') },
+    logging: completeLogging(parsed.logging, host),
     endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? parsed.admin.enabled },
     route_rules: completeRules(parsed.route_rules),
     sites: parsed.sites.map((site) => ({

@@ -38,6 +38,11 @@ export const logging = section('Log lines on standard error, access lines on sta
     .optional()
     .describe('Format of log lines.')
     .meta({ computed: '"json"; "pretty" on a terminal', examples: ['json'] }),
+  access_format: z
+    .enum(['json', 'pretty', 'common', 'combined'])
+    .optional()
+    .describe('Format of access lines: "common" and "combined" are those of nginx and Apache.')
+    .meta({ computed: 'as `format`', examples: ['combined'] }),
 })
 
 const slo = z

@@ -20,7 +20,7 @@ export type Config = DeepReadonly<
     cache: Filled<ParsedConfig['cache'], 'dir'>
     render: Filled<ParsedConfig['render'], 'max_threads'>
     scaling: Filled<ParsedConfig['scaling'], 'instance_id'>
-    logging: Filled<ParsedConfig['logging'], 'format'>
+    logging: Filled<ParsedConfig['logging'], 'format' | 'access_format'>
     endpoints: Filled<ParsedConfig['endpoints'], 'admin'>
     route_rules: Rule[]
     sites: (Omit<ParsedSite, 'route_rules'> & { route_rules: Rule[] })[]

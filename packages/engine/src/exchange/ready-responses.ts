@@ -1,4 +1,4 @@
-import type { HeaderList, ParsedTarget } from '@svc/http'
+import type { HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
 
 /** A response head that is written again and again, in one piece. */
 export interface ReadyHead {
@@ -22,6 +22,7 @@ export interface ReadyRequest {
   readonly method: string
   readonly scheme: 'http' | 'https'
   readonly target: string
+  readonly httpVersion: HttpRequest['httpVersion']
   readonly parsed: ParsedTarget
   /** Value of the Host field in lower case. */
   readonly host: string

@@ -1,4 +1,12 @@
-import { type FieldSource, HeaderGuard, type HeaderList, type ParsedTarget, parseHost, parseTarget } from '@svc/http'
+import {
+  type FieldSource,
+  HeaderGuard,
+  type HeaderList,
+  type HttpRequest,
+  type ParsedTarget,
+  parseHost,
+  parseTarget,
+} from '@svc/http'
 import type { ReadyRequest } from './ready-responses.ts'
 
 /** Fields as pairs, built on first use. Consecutive requests with equal fields share them. */
@@ -248,6 +256,7 @@ export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
   readonly listener: string
   method = ''
   target = ''
+  httpVersion: HttpRequest['httpVersion'] = '1.1'
 
   /** @param addressOf tells the address of a peer */
   constructor(listener: string, scheme: 'http' | 'https', addressOf: (peer: Peer) => string) {
@@ -258,10 +267,11 @@ export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
   }
 
   /** Shows the request that has passed. False: only the pipeline can answer it. The engine itself must check if the connection closes. */
-  show(method: string, target: string, peer: Peer): boolean {
+  show(method: string, target: string, peer: Peer, httpVersion: HttpRequest['httpVersion'] = '1.1'): boolean {
     if ((method !== 'GET' && method !== 'HEAD') || !this.declaresNoBody) return false
     this.method = method
     this.target = target
+    this.httpVersion = httpVersion
     this.#peer = peer
     return true
   }

@@ -83,10 +83,10 @@ export class NodeIntake {
   }
 
   #answersReady(arrival: Arrival): boolean {
-    const { method, target, peer, wire, upgrade, hasBody } = arrival
+    const { method, target, peer, wire, upgrade, hasBody, httpVersion } = arrival
     const { ready } = this.#options
     if (ready === undefined || this.#context.isDraining || upgrade !== undefined || hasBody === true) return false
-    if (!this.#gate.show(method, target, peer)) return false
+    if (!this.#gate.show(method, target, peer, httpVersion)) return false
     const response = ready.find(this.#gate)
     if (response === undefined) return false
     const { body, length } = response

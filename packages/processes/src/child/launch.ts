@@ -44,7 +44,7 @@ const OUTPUT_FD = 4
 const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1] as const
 
 /** Variables of the master's environment that child programs need. All others, including secrets, stay with the master. */
-const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE'] as const
+const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE', 'JOURNAL_STREAM'] as const
 const WORKER_KEYS = [...HOST_KEYS, 'LC_ALL', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -54,7 +54,7 @@ function pick(env: Environment, keys: readonly string[]): Record<string, string>
 }
 
 /**
- * Returns the environment of a render host: of the operator's values only path, time zone and language. Without the allocator
+ * Returns the environment of a render host: of the operator's values only path, time zone, language and the stream of the journal. Without the allocator
  * settings every larger string that leaves an isolate costs fresh pages of the kernel.
  */
 function hostEnvironment(env: Environment, runDir: string): Record<string, string> {

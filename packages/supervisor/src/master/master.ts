@@ -4,6 +4,7 @@ import type { LoadedConfig } from '@svc/config'
 import { asError, printable } from '@svc/core'
 import { lockDirectory, makeDirectories, makeModuleDirectory, removeSockets, ServiceRun, SupervisorError } from '@svc/processes'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
+import { prefixLines, prefixOn } from '@svc/telemetry'
 import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
@@ -175,9 +176,9 @@ export class Master {
       took_ms: Math.round(this.#deps.clock.monotonic() - this.#deps.startedAt),
     }
     const isForPerson = spec.config.logging.format === 'pretty'
-    if (isForPerson) process.stderr.write(printable(startSummary(spec, line.took_ms)))
+    if (isForPerson) process.stderr.write(prefixLines(printable(startSummary(spec, line.took_ms)), prefixOn(2, 'info')))
     // Programs read this line; a person at a terminal has just seen the summary.
-    if (!(isForPerson && process.stdout.isTTY)) process.stdout.write(`${JSON.stringify(line)}\n`)
+    if (!(isForPerson && process.stdout.isTTY)) process.stdout.write(`${prefixOn(1, 'info')}${JSON.stringify(line)}\n`)
   }
 
   async #drain(): Promise<void> {

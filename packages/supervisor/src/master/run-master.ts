@@ -2,7 +2,7 @@ import { formatProblem, loadConfig } from '@svc/config'
 import { asError, codeOf, printable, printableLine, systemClock } from '@svc/core'
 import { defaultTimings, exitCodeOf, SupervisorError } from '@svc/processes'
 import { ExitCode } from '@svc/protocol'
-import { createLogger } from '@svc/telemetry'
+import { createLogger, prefixLines, prefixOn } from '@svc/telemetry'
 import { LogStore } from '../logs/log-store.ts'
 import { Master } from './master.ts'
 import type { MasterOptions } from './parts.ts'
@@ -16,10 +16,14 @@ export function startAdvice(error: unknown): string | undefined {
   return error.data?.['needsPrivilege'] === true ? WITHOUT_PRIVILEGE : error.advice
 }
 
+function writeError(text: string): void {
+  process.stderr.write(prefixLines(`${text}\n`, prefixOn(2, 'error')))
+}
+
 function complain(error: unknown): void {
-  process.stderr.write(`svc: ${printable(asError(error).message)}\n`)
+  writeError(`svc: ${printable(asError(error).message)}`)
   const advice = startAdvice(error)
-  if (advice !== undefined) process.stderr.write(`${advice}\n`)
+  if (advice !== undefined) writeError(advice)
 }
 
 /**
@@ -36,7 +40,7 @@ export async function runMaster(options: MasterOptions): Promise<number> {
   process.on('SIGHUP', early)
   const loaded = await loadConfig(options.source)
   if (!loaded.ok) {
-    for (const problem of loaded.problems) process.stderr.write(`${printableLine(formatProblem(problem))}\n`)
+    for (const problem of loaded.problems) writeError(printableLine(formatProblem(problem)))
     return ExitCode.config
   }
   const { level, format } = loaded.config.logging

@@ -1,34 +1,23 @@
-/** Fields of the log line of one request. */
-export interface AccessEntry {
-  /** When the request began, milliseconds since the epoch. */
-  readonly startedAt: number
-  readonly requestId: string
-  /** Site id, or "" when none was found. */
-  readonly site: string
-  readonly method: string
-  /** Path as sent; a query is cut off here. */
-  readonly path: string
-  readonly status: number
-  /** Body bytes sent. */
-  readonly bytes: number
-  readonly durationMs: number
-  /** Result of the caches, e.g. "l0-hit", or "" when none was asked. */
-  readonly cache: string
-  /** Client address after trusted proxies. */
-  readonly client: string
-  readonly userAgent: string
-}
+import { type AccessEntry, MAX_VALUE_CHARS, withoutQuery } from './access-entry.ts'
+import { createCombinedFormatter } from './combined-line.ts'
 
-/** Longer values are cut: a line must stay under the size that a pipe takes whole. */
-const MAX_VALUE_CHARS = 512
+/** Formats of access lines: JSON objects, text for a person, or the log formats of web servers. */
+export type AccessFormat = 'json' | 'pretty' | 'common' | 'combined'
+
+/** JSON leaves these control characters as they are; terminals obey some, and some readers end a line at others. */
+function isControl(code: number): boolean {
+  return (code >= 0x7f && code <= 0x9f) || code === 0x2028 || code === 0x2029
+}
 
 function text(value: string): string {
-  return JSON.stringify(value.length > MAX_VALUE_CHARS ? value.slice(0, MAX_VALUE_CHARS) : value)
+  const quoted = JSON.stringify(value.length > MAX_VALUE_CHARS ? value.slice(0, MAX_VALUE_CHARS) : value)
+  for (let i = 0; i < quoted.length; i++) if (isControl(quoted.charCodeAt(i))) return withEscapes(quoted)
+  return quoted
 }
 
-function withoutQuery(path: string): string {
-  const end = path.search(/[?#]/)
-  return end === -1 ? path : path.slice(0, end)
+function withEscapes(quoted: string): string {
+  const hex = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return Array.from(quoted, (char) => (isControl(char.charCodeAt(0)) ? hex(char) : char)).join('')
 }
 
 /** Formats a time, remembering the last one: many requests of one millisecond share its text. */
@@ -44,8 +33,9 @@ function isoClock(): (ms: number) => string {
   }
 }
 
-/** Makes the formatter of access lines: JSON objects, or text for a person. Each line ends in a newline. */
-export function createAccessFormatter(format: 'json' | 'pretty'): (entry: AccessEntry) => string {
+/** Makes the formatter of access lines. Each line ends in a newline and has no other control characters. */
+export function createAccessFormatter(format: AccessFormat): (entry: AccessEntry) => string {
+  if (format === 'common' || format === 'combined') return createCombinedFormatter(format)
   const iso = isoClock()
   return format === 'json'
     ? (entry) => jsonLine(entry, iso(entry.startedAt))
@@ -60,5 +50,5 @@ function jsonLine(entry: AccessEntry, time: string): string {
 function prettyAccess(entry: AccessEntry, time: string): string {
   const path = text(withoutQuery(entry.path)).slice(1, -1)
   const cache = entry.cache === '' ? '' : ` ${entry.cache}`
-  return `${time.slice(11, 23)} ${entry.client} ${text(entry.method).slice(1, -1)} ${path} ${entry.status} ${entry.bytes}B ${entry.durationMs.toFixed(1)}ms${cache} ${entry.site}\n`
+  return `${time.slice(11, 23)} ${text(entry.client).slice(1, -1)} ${text(entry.method).slice(1, -1)} ${path} ${entry.status} ${entry.bytes}B ${entry.durationMs.toFixed(1)}ms${cache} ${entry.site}\n`
 }

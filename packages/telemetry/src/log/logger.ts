@@ -1,6 +1,6 @@
-import { Writable } from 'node:stream'
 import { printable } from '@svc/core'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { isJournal, journalPrefix, prefixLines } from './journal.ts'
 
 export type { Logger } from 'pino'
 
@@ -51,44 +51,45 @@ function secretPaths(): string[] {
   })
 }
 
-function prettyStream(destination: DestinationStream): DestinationStream {
-  return new Writable({
-    decodeStrings: false,
-    write(line, _encoding, done) {
-      destination.write(prettyLine(String(line)))
-      done()
-    },
-  })
-}
-
 /** Longer lines are cut for `onLine`. */
 const MAX_LINE_CHARS = 8 * 1024
 const MAX_CUT_CHARS = 2 * 1024
 
+const STDERR = 2
+
 const WANTS_METADATA = Symbol.for('pino.metadata')
 
-/** Passes lines on, and shows them to a listener. Pino sets the `last` fields before each write. */
-class LineTee implements DestinationStream {
+/** Passes lines on in the form that their reader wants, and shows them to a listener. Pino sets the `last` fields before each write. */
+class LineWriter implements DestinationStream {
   readonly [WANTS_METADATA] = true
-  readonly #destination: DestinationStream & Partial<Pick<LineTee, 'flush' | 'flushSync'>>
+  readonly #destination: DestinationStream & Partial<Pick<LineWriter, 'flush' | 'flushSync'>>
   readonly #options: LoggerOptions
   lastLevel = 0
   lastMsg: unknown
   lastObj: unknown
 
-  constructor(destination: DestinationStream, options: LoggerOptions) {
+  readonly #hasPriority: boolean
+
+  constructor(destination: DestinationStream, options: LoggerOptions, hasPriority: boolean) {
     this.#destination = destination
     this.#options = options
+    this.#hasPriority = hasPriority
   }
 
   write(text: string): void {
-    this.#destination.write(text)
+    const { format, onLine } = this.#options
+    const formatted = format === 'pretty' ? prettyLine(text) : text
+    this.#destination.write(this.#hasPriority ? prefixLines(formatted, journalPrefix(this.lastLevel)) : formatted)
+    if (onLine !== undefined) this.#show(text, onLine)
+  }
+
+  #show(text: string, onLine: NonNullable<LoggerOptions['onLine']>): void {
     const fields = isRecord(this.lastObj) ? this.lastObj : {}
     const at = Date.now()
     const site = String(fields['site'] ?? this.#options.base?.['site'] ?? '')
     const isLong = text.length > MAX_LINE_CHARS
     const shown = isLong ? this.#cut(at, site, text.length) : text.trimEnd()
-    this.#options.onLine?.({ at, level: this.lastLevel, site, text: shown }, fields)
+    onLine({ at, level: this.lastLevel, site, text: shown }, fields)
   }
 
   flush(done: () => void): void {
@@ -110,11 +111,12 @@ class LineTee implements DestinationStream {
 
 /**
  * Makes the logger of a process: JSON lines with an ISO `time` and the level by name, on standard error, written without
- * blocking the event loop and flushed when the process exits. Credentials are blanked wherever a header object is logged.
+ * blocking the event loop and flushed when the process exits; with their priority if that leads to the journal of systemd. Credentials are blanked wherever a header object is logged.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const destination = options.destination ?? pino.destination({ fd: 2, sync: false })
-  const output = options.format === 'pretty' ? prettyStream(destination) : destination
+  const destination = options.destination ?? pino.destination({ fd: STDERR, sync: false })
+  const hasPriority = options.destination === undefined && isJournal(STDERR)
+  const isPlain = options.onLine === undefined && options.format === 'json' && !hasPriority
   return pino(
     {
       level: options.level,
@@ -123,7 +125,7 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretPaths(), censor: '***' },
     },
-    options.onLine === undefined ? output : new LineTee(output, options),
+    isPlain ? destination : new LineWriter(destination, options, hasPriority),
   )
 }
 

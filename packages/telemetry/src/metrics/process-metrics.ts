@@ -32,3 +32,9 @@ export function addProcessMetrics(metrics: MetricSet): void {
 export function addUptimeMetric(metrics: MetricSet): void {
   addMeasured(metrics, 'gauge', ['process_uptime_seconds', 'Time since the master was started.'], () => process.uptime())
 }
+
+/** Adds the count of lines that a log of this process has lost. */
+export function addLogMetrics(metrics: MetricSet, read: () => number): void {
+  const help = 'Log lines dropped because their reader was too slow or away, or a disk full.'
+  addMeasured(metrics, 'counter', ['svc_log_lines_dropped_total', help], read)
+}

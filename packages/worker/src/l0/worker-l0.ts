@@ -289,6 +289,8 @@ export class WorkerL0 implements ReadyResponses {
       path: parsed.rawPath,
       client: client.address,
       userAgent: ask.field('user-agent') ?? '',
+      referrer: ask.field('referer') ?? '',
+      httpVersion: ask.httpVersion,
     }
   }
 

@@ -7,7 +7,10 @@ import type { RequestContext, RequestOutcome } from './request-context.ts'
 import { cacheWord } from './response-head.ts'
 
 /** A request that L0 answered, as far as it is logged. */
-export type HitRequest = Pick<AccessEntry, 'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent'>
+export type HitRequest = Pick<
+  AccessEntry,
+  'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent' | 'referrer' | 'httpVersion'
+>
 
 /** Metric series of one method and path group, found without joining strings for each request. */
 class SeriesCache {
@@ -65,6 +68,8 @@ export class RequestLog {
       cache: '',
       client: remoteAddress,
       userAgent: '',
+      referrer: '',
+      httpVersion: '1.1',
     })
   }
 
@@ -105,6 +110,8 @@ export class RequestLog {
       cache: cacheWord(context.cacheStatus),
       client: context.client.address,
       userAgent: request.header('user-agent') ?? '',
+      referrer: request.header('referer') ?? '',
+      httpVersion: request.httpVersion,
     })
   }
 

@@ -1,0 +1,35 @@
+/** Fields of the log line of one request. */
+export interface AccessEntry {
+  /** When the request began, milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly requestId: string
+  /** Site id, or "" when none was found. */
+  readonly site: string
+  readonly method: string
+  /** Path as sent; a query is cut off here. */
+  readonly path: string
+  readonly status: number
+  /** Body bytes sent. */
+  readonly bytes: number
+  readonly durationMs: number
+  /** Result of the caches, e.g. "l0-hit", or "" when none was asked. */
+  readonly cache: string
+  /** Client address after trusted proxies. */
+  readonly client: string
+  readonly userAgent: string
+  /** Value of the Referer field, or "". */
+  readonly referrer: string
+  readonly httpVersion: '1.0' | '1.1' | '2'
+}
+
+/** Longer values are cut: a line must stay under the size that a pipe takes whole. */
+export const MAX_VALUE_CHARS = 512
+
+/** Returns a path as sent, without the query. */
+export function withoutQuery(path: string): string {
+  for (let i = 0; i < path.length; i++) {
+    const char = path.charAt(i)
+    if (char === '?' || char === '#') return path.slice(0, i)
+  }
+  return path
+}

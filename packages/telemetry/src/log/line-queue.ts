@@ -1,0 +1,159 @@
+import type { ByteSink } from './byte-sink.ts'
+
+/** Options of a line queue. */
+interface LineQueueOptions {
+  readonly sink: ByteSink
+  /** Lines up to this many bytes wait for a slow reader; further lines are dropped and counted. @default 4 MiB */
+  readonly maxBufferedBytes?: number
+  /** Lines begin to be dropped. Not called again before a minute without a dropped line has passed. */
+  readonly onDropping?: (reason: string) => void
+}
+
+const DEFAULT_MAX_BUFFERED_BYTES = 4 * 1024 * 1024
+/** Pause before a full non-blocking pipe is tried again. */
+const FULL_RETRY_MS = 20
+/** Pause after other failures, such as a full disk. */
+const FAILED_RETRY_MS = 1_000
+const QUIET_MS = 60_000
+const NEWLINE = 0x0a
+
+/** The reader is gone for good. */
+const FINAL_CODES: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ENOTCONN', 'EBADF', 'ERR_STREAM_DESTROYED'])
+
+/**
+ * Writes lines in batches: those of one turn of the event loop leave together, at most one write is in flight, and a
+ * reader that does not keep up, or a full disk, costs lines, never time.
+ */
+export class LineQueue {
+  readonly #sink: ByteSink
+  readonly #maxBufferedBytes: number
+  readonly #onDropping: ((reason: string) => void) | undefined
+  #lines: string[] = []
+  #lineChars = 0
+  #pending: Buffer = Buffer.alloc(0)
+  #isScheduled = false
+  #isWriting = false
+  /** The last write failed with this code, other than for a full pipe. */
+  #failure: string | undefined
+  #retry: NodeJS.Timeout | undefined
+  #isOver = false
+  #isClosing = false
+  #dropped = 0
+  #droppedAt = Number.NEGATIVE_INFINITY
+  #idle: (() => void) | undefined
+
+  constructor({ sink, maxBufferedBytes = DEFAULT_MAX_BUFFERED_BYTES, onDropping }: LineQueueOptions) {
+    this.#sink = sink
+    this.#maxBufferedBytes = maxBufferedBytes
+    this.#onDropping = onDropping
+  }
+
+  /** Lines dropped so far because the reader was slow or away, or the disk full. */
+  get droppedLines(): number {
+    return this.#dropped
+  }
+
+  /** Queues a line, which ends in a newline. */
+  write(line: string): void {
+    if (this.#isOver || this.#lineChars + this.#pending.byteLength > this.#maxBufferedBytes) {
+      this.#drop(1)
+      return
+    }
+    this.#lines.push(line)
+    this.#lineChars += line.length
+    if (this.#isScheduled || this.#isWriting) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#pump()
+    })
+  }
+
+  /** Writes out the queued lines, no longer than `timeoutMs`. Lines that the reader did not take are counted as dropped. */
+  async close(timeoutMs: number): Promise<void> {
+    if (this.#isOver) return
+    const done = new Promise<void>((resolve) => {
+      this.#idle = resolve
+    })
+    this.#isClosing = true
+    const timer = setTimeout(() => this.#end(), timeoutMs)
+    if (this.#retry !== undefined) this.#tryAgain()
+    else this.#pump()
+    await done
+    clearTimeout(timer)
+    this.#isOver = true
+    this.#sink.close()
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count
+    const now = performance.now()
+    const isNew = now - this.#droppedAt > QUIET_MS
+    this.#droppedAt = now
+    if (isNew) this.#onDropping?.(this.#failure ?? 'the reader is too slow')
+  }
+
+  #collect(): void {
+    if (this.#lines.length === 0) return
+    const added = Buffer.from(this.#lines.join(''))
+    this.#pending = this.#pending.byteLength === 0 ? added : Buffer.concat([this.#pending, added])
+    this.#lines = []
+    this.#lineChars = 0
+  }
+
+  /** As many whole lines as one write may carry; a single longer line goes alone. */
+  #nextLength(): number {
+    const { maxBytes } = this.#sink
+    if (this.#pending.byteLength <= maxBytes) return this.#pending.byteLength
+    const lastEnd = this.#pending.lastIndexOf(NEWLINE, maxBytes - 1)
+    return (lastEnd === -1 ? this.#pending.indexOf(NEWLINE) : lastEnd) + 1
+  }
+
+  #pump(): void {
+    if (this.#isWriting || this.#isOver) return
+    if (this.#pending.byteLength === 0) this.#collect()
+    if (this.#pending.byteLength === 0) {
+      this.#idle?.()
+      return
+    }
+    this.#isWriting = true
+    this.#sink.write(this.#pending.subarray(0, this.#nextLength()), (error, bytes) => {
+      this.#isWriting = false
+      if (error === null) {
+        this.#failure = undefined
+        this.#pending = this.#pending.subarray(bytes)
+        this.#pump()
+      } else if (error.code === 'EAGAIN') this.#retryIn(FULL_RETRY_MS)
+      else this.#failed(error.code ?? error.message)
+    })
+  }
+
+  #failed(code: string): void {
+    this.#failure = code
+    if (this.#isClosing || FINAL_CODES.has(code)) this.#end()
+    else this.#retryIn(FAILED_RETRY_MS)
+  }
+
+  #retryIn(ms: number): void {
+    this.#isWriting = true
+    this.#retry = setTimeout(() => this.#tryAgain(), ms).unref()
+  }
+
+  #tryAgain(): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+    this.#isWriting = false
+    this.#pump()
+  }
+
+  /** The reader is gone, or time is up. */
+  #end(): void {
+    this.#isOver = true
+    this.#collect()
+    let lines = 0
+    for (const byte of this.#pending) if (byte === NEWLINE) lines++
+    if (lines > 0) this.#drop(lines)
+    this.#pending = Buffer.alloc(0)
+    this.#idle?.()
+  }
+}
