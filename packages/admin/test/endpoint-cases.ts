@@ -119,6 +119,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin': { answer: '<th scope="row">shop</th>' },
   'GET /__svc/admin/login': { answer: 'type="password"' },
   'GET /__svc/admin/assets/panel.js': { answer: 'x-svc-request' },
+  'GET /__svc/admin/assets/dashboard.js': { answer: 'obs/' },
   'GET /__svc/admin/assets/panel.css': { answer: 'font' },
 
   'POST /__svc/admin/api/login': { body: { username: 'vera', password: 'x' }, answer: began },
@@ -228,6 +229,8 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/obs/logs': { answer: { ok: true, lines: [{ msg: 'hello' }, {}], dropped: 3 }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/alerts': { answer: { ok: true } },
+  'GET /__svc/obs/slos': { answer: { ok: true } },
+  'GET /__svc/obs/dashboard': { answer: 'data-alerts' },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache/entry': { query: { layer: 'isr', key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },
 }

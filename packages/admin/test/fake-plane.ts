@@ -8,6 +8,7 @@ import type {
   PurgeOutcome,
   Release,
   ReloadReport,
+  SloStatus,
 } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
@@ -52,6 +53,25 @@ export const flow: Flow = {
   reason: 'failed',
   stages: [{ name: 'router', start_ms: 0, duration_ms: 3, outcome: 'ok' }],
 }
+
+const slo = { kind: 'availability', objective: 0.999, threshold_ms: null, window_days: 30, total: 1000, good: 999 } as const
+const counted = { ratio: 0.999, budget_left: 0, counted_since: '2026-01-01T00:00:00.000Z' }
+const rate = { long_window: '1h', long_rate: 1, short_window: '5m', short_rate: 0.5, threshold: 14.4, is_burning: false }
+const slos: readonly SloStatus[] = [
+  { ...slo, ...counted, name: 'shop-up', site: 'shop', burn_rates: [rate] },
+  { ...slo, ...counted, name: 'blog-up', site: 'blog', burn_rates: [rate] },
+  {
+    ...slo,
+    name: 'all',
+    site: null,
+    total: null,
+    good: null,
+    ratio: null,
+    budget_left: null,
+    counted_since: null,
+    burn_rates: [],
+  },
+]
 
 const alert = { source: 'built_in', since: '2026-01-01T00:00:00.000Z', subject: '', hint: 'do this' } as const
 const alerts: AlertReport['alerts'] = [
@@ -187,6 +207,8 @@ export class FakePlane implements ControlPlane {
       return () => undefined
     },
   }
+
+  slos: ControlPlane['slos'] = async () => slos
 
   alerts: ControlPlane['alerts'] = async () => ({ evaluated_at: '2026-01-01T00:00:00.000Z', alerts })
 

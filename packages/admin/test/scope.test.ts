@@ -71,8 +71,10 @@ test('operations on the whole instance are refused', async () => {
   for (const call of refused) await assert.rejects(call, { code: 'NOT_FOR_TENANTS', status: 403 })
 })
 
-test('a tenant sees the alerts of its own sites, and none of others or of the instance', async () => {
+test('a tenant sees the alerts and objectives of its own sites, and none of others or of the instance', async () => {
   const plane = new FakePlane()
+  const slosOf = async (tenant: string) => (await planeOfTenant(plane, tenant).slos()).map(({ name }) => name)
+  assert.deepEqual([await slosOf('acme'), await slosOf('nobody')], [['shop-up'], []])
   const seen = async (tenant: string) => (await planeOfTenant(plane, tenant).alerts()).alerts.map(({ site }) => site)
   assert.deepEqual(await seen('acme'), ['shop'])
   assert.deepEqual(await seen('nobody'), [])

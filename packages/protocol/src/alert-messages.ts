@@ -25,3 +25,42 @@ export const alertReport = guard.object({
   alerts: guard.arrayOf(alert),
 })
 export type AlertReport = Guarded<typeof alertReport>
+
+/** A burn rate of 1 uses up the error budget exactly by the end of its window. */
+const burnRate = guard.object({
+  /** `5m`, `1h`, `3d`. */
+  long_window: guard.string,
+  long_rate: guard.number,
+  short_window: guard.string,
+  short_rate: guard.number,
+  /** Both rates above it burn the budget too fast. */
+  threshold: guard.number,
+  is_burning: guard.boolean,
+})
+
+/** A service level objective and its state. */
+const sloStatus = guard.object({
+  name: guard.string,
+  /** Id of its site; null: it counts all requests. */
+  site: guard.nullable(guard.string),
+  kind: guard.oneOf('availability', 'latency'),
+  objective: guard.number,
+  threshold_ms: guard.nullable(guard.number),
+  window_days: guard.number,
+  /** Requests of the window; null: they have not been counted yet. */
+  total: guard.nullable(guard.number),
+  good: guard.nullable(guard.number),
+  /** Share of good requests; null: there was none. */
+  ratio: guard.nullable(guard.number),
+  /** Share of the error budget of the window: 1 is all of it, below 0 it is overdrawn. */
+  budget_left: guard.nullable(guard.number),
+  /** The first minute that is counted, RFC 3339 in UTC; null: none was yet. */
+  counted_since: guard.nullable(guard.string),
+  /** Windows that have not been counted yet are left out. */
+  burn_rates: guard.arrayOf(burnRate),
+})
+export type SloStatus = Guarded<typeof sloStatus>
+
+/** The objectives of the configuration. */
+export const sloReport = guard.object({ slos: guard.arrayOf(sloStatus) })
+export type SloReport = Guarded<typeof sloReport>

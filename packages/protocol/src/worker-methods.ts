@@ -1,5 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
-import { alertReport } from './alert-messages.ts'
+import { alertReport, sloReport } from './alert-messages.ts'
 import { auditPage, auditRecord } from './audit-messages.ts'
 import {
   appReset,
@@ -197,6 +197,8 @@ export const masterMethods = {
   followFlows: method(flowFilter, guard.nothing),
   /** The alerts, as of their last evaluation. */
   alerts: method(guard.nothing, alertReport),
+  /** The service level objectives. */
+  slos: method(guard.nothing, sloReport),
   /** Traffic that the worker has counted since its last report. */
   traffic: method(trafficBatch, guard.nothing),
   /** The traffic of sites in a window of time. */

@@ -32,7 +32,8 @@ test('a browser without a session is sent to the login', async (t) => {
 
 test('pages carry a strict policy, run no inline script, and are not stored', async (t) => {
   const server = await PipelineServer.start(t, [shop], adminToml)
-  for (const page of [await panelFor(server, 'root'), await server.get('/__svc/admin/login', { host: PANEL_HOST })]) {
+  const dashboard = await server.get('/__svc/obs/dashboard', { host: PANEL_HOST, headers: await bearer('root') })
+  for (const page of [await panelFor(server, 'root'), dashboard, await server.get('/__svc/admin/login', { host: PANEL_HOST })]) {
     assert.equal(page.status, 200, page.text)
     assert.match(page.headers['content-security-policy'] ?? '', /default-src 'none'; script-src 'self'/)
     assert.doesNotMatch(page.headers['content-security-policy'] ?? '', /unsafe/)
@@ -41,6 +42,18 @@ test('pages carry a strict policy, run no inline script, and are not stored', as
     assert.equal(page.headers['cache-control'], 'no-store')
     assert.doesNotMatch(page.text, /<script(?![^>]* src=)|\son[a-z]+=|style=/)
   }
+})
+
+test('the dashboard offers each user the sites that it may see, as text', async (t) => {
+  const server = await PipelineServer.start(t, [shop], adminToml)
+  const list = server.plane.sites.list
+  server.plane.sites.list = () => list().map((site) => ({ ...site, id: `${site.id}<b>` }))
+  const pageOf = async (user: 'root' | 'tom') =>
+    (await server.get('/__svc/obs/dashboard', { host: PANEL_HOST, headers: { cookie: `SVC_ADMIN=${await tokenOf(user)}` } })).text
+  assert.match(await pageOf('root'), />shop&lt;b&gt;<[\s\S]*>blog&lt;b&gt;</)
+  const tom = await pageOf('tom')
+  assert.match(tom, />shop&lt;b&gt;</)
+  assert.doesNotMatch(tom, /blog/)
 })
 
 test('names of sites are text, and each role sees the actions that it may take on the sites that it may see', async (t) => {

@@ -36,6 +36,7 @@ import type {
   SessionRecord,
   SiteManifestInfo,
   SiteStatus,
+  SloStatus,
   StatusReport,
   SummaryQuery,
   SummaryReport,
@@ -351,6 +352,8 @@ export interface ControlPlane {
   readonly flows: Flows
   /** Rejects if the master is unreachable. */
   alerts(): Promise<AlertReport>
+  /** The service level objectives. Rejects if the master is unreachable. */
+  slos(): Promise<readonly SloStatus[]>
   /** The traffic of sites. Rejects if the master is unreachable. */
   analytics(query: TrafficQuery): Promise<AnalyticsReport>
   /** The state of the instance, or of some sites, at a glance. Rejects if the master is unreachable. */

@@ -32,8 +32,8 @@ const pageHeaders = [
   ['referrer-policy', 'no-referrer'],
 ] as const
 
-/** A page of the panel. */
-export function pageAnswer(title: string, body: Html): EndpointAnswer {
+/** A page of the panel, with the script at this path. */
+export function pageAnswer(title: string, body: Html, script = '/__svc/admin/assets/panel.js'): EndpointAnswer {
   const text = html`<!doctype html>
 <html lang="en">
 <head>
@@ -41,7 +41,7 @@ export function pageAnswer(title: string, body: Html): EndpointAnswer {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} - svc</title>
 <link rel="stylesheet" href="/__svc/admin/assets/panel.css">
-<script src="/__svc/admin/assets/panel.js" defer></script>
+<script src="${script}" defer></script>
 </head>
 <body>
 ${body}

@@ -172,6 +172,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       const report = await plane.alerts()
       return { ...report, alerts: ofOwnSites(sites, report.alerts) }
     },
+    slos: async () => ofOwnSites(sites, await plane.slos()),
     summary: (query) => plane.summary({ sites: ownAmong(sites, query.sites) }),
     analytics: (query) => plane.analytics({ ...query, sites: ownAmong(sites, query.sites) }),
     instance: {

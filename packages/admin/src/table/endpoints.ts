@@ -1,4 +1,5 @@
 import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
+import { dashboardScript } from '../endpoints/admin/assets/dashboard.js.ts'
 import { panelStyle } from '../endpoints/admin/assets/panel.css.ts'
 import { panelScript } from '../endpoints/admin/assets/panel.js.ts'
 import { audit } from '../endpoints/admin/audit.ts'
@@ -75,8 +76,10 @@ import { metrics } from '../endpoints/metrics/metrics.ts'
 import { alerts } from '../endpoints/obs/alerts.ts'
 import { analytics } from '../endpoints/obs/analytics.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
+import { dashboard } from '../endpoints/obs/dashboard.ts'
 import { logStream } from '../endpoints/obs/logs/stream.ts'
 import { logs } from '../endpoints/obs/logs.ts'
+import { slos } from '../endpoints/obs/slos.ts'
 import { summary } from '../endpoints/obs/summary.ts'
 
 /** Keys of the configuration that decide which endpoints there are. */
@@ -150,6 +153,8 @@ const fixed: readonly Endpoint[] = [
   logs,
   logStream,
   alerts,
+  slos,
+  dashboard,
 
   login,
   logout,
@@ -206,6 +211,7 @@ const fixed: readonly Endpoint[] = [
   panel,
   loginPage,
   panelScript,
+  dashboardScript,
   panelStyle,
 ]
 

@@ -118,6 +118,7 @@ async function resolveAll(
       ...noticesOf(root, document.data, config),
       ...directories.notices,
       ...proofNotices(config, listen),
+      ...objectiveNotices(config, built.sites),
       ...vhosts.notices,
       ...(await accessNotices([...vhosts.needs, ...ruleSockets(config, placeOf)])),
       ...certificates.notices,
@@ -162,6 +163,13 @@ function validate(root: SchemaNode, data: unknown, faulty: readonly KeyPath[]): 
 function inReadingOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const files = [...new Set(problems.map(({ file }) => file))]
   return problems.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column)
+}
+
+/** Warns of objectives that count nothing. */
+function objectiveNotices({ obs }: Config, sites: readonly SiteConfig[]): string[] {
+  const ids = new Set(sites.map(({ id }) => id))
+  const lost = obs.slos.filter(({ site }) => site !== undefined && !ids.has(site))
+  return lost.map(({ name, site }) => `the objective "${name}" counts no requests: there is no site "${site}"`)
 }
 
 /** Warns if automatic certificates cannot be issued. */

@@ -12,7 +12,6 @@ export const inertKeys: readonly string[] = [
   'telemetry',
   'plugins',
   'waf',
-  'obs.slos',
   'tasks',
 ]
 

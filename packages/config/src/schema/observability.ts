@@ -45,9 +45,12 @@ export const logging = section('Log lines on standard error, access lines on sta
     .meta({ computed: 'as `format`', examples: ['combined'] }),
 })
 
+/** Requests are counted over nine windows for each. */
+const MAX_SLOS = 50
+
 const slo = z
   .strictObject({
-    name: text().describe('Unique name of the objective.'),
+    name: text().max(100).describe('Unique name of the objective.'),
     site: identifier().optional().describe('Counts only requests of this site.'),
     kind: z.enum(['availability', 'latency']).describe('Definition of a good request: no 5xx, or a response in time.'),
     objective: z.number().gt(0).lt(1).describe('Target share of good requests, such as 0.999.'),
@@ -84,6 +87,6 @@ const alert = z
 /** `[obs]`. */
 export const obs = section('Flows, service level objectives and alerts.', {
   slow_ms: integer(1).default(1000).describe('Milliseconds from which a request is recorded as a slow flow.'),
-  slos: z.array(slo).default([]).describe('Service level objectives.'),
+  slos: z.array(slo).max(MAX_SLOS).default([]).describe('Service level objectives.'),
   alerts: z.array(alert).max(MAX_ALERTS).default([]).describe('Alerts in addition to the built-in ones.'),
 })

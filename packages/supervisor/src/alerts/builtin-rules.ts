@@ -5,11 +5,22 @@ const DAY_MS = 86_400_000
 
 /** A certificate is to be renewed before this is left. */
 const CERTIFICATE_DAYS = 14
+/** Of responses, over five minutes. */
+const MAX_ERROR_RATIO = 0.05
+/** Fewer requests say nothing about a ratio. */
+const MIN_REQUESTS = 20
 /** Above that of the health check, which reports a fault: an alert comes before. */
 const MIN_FREE_RATIO = 0.1
 const MINUTE_MS = 60_000
 /** A Redis that is restarted comes back within that time. */
 const REDIS_MS = 30_000
+
+/** Requests of some minutes. */
+interface Requests {
+  readonly requests: number
+  /** Responses with a status of this class. */
+  status(statusClass: 5): number
+}
 
 /** The state of an instance, as far as the built-in alerts are about it. Sites are ids. */
 export interface Observations {
@@ -26,6 +37,8 @@ export interface Observations {
   readonly certificates: readonly { readonly names: readonly string[]; readonly notAfter: number }[]
   /** Returns the one site whose hosts are among these names. */
   readonly siteOf: (names: readonly string[]) => string | undefined
+  /** Requests of the last five minutes by site. Undefined: unknown. */
+  readonly traffic: ReadonlyMap<string, Requests> | undefined
   /** Renders that wait for a thread, by site. */
   readonly queued: ReadonlyMap<string, number>
   /** Undefined: a file system does not answer. */
@@ -61,6 +74,25 @@ function certificateReadings({ certificates, siteOf, now }: Observations): Readi
     const value = rounded((notAfter - now) / DAY_MS)
     return { ...(site === undefined ? {} : { site }), subject: titleOf(names), value, isTrue: true }
   })
+}
+
+function errorReading({ requests, status }: Pick<Requests, 'requests'> & { readonly status: number }, site?: string): Reading {
+  const value = requests === 0 ? null : rounded((status / requests) * 100)
+  const isTrue = requests >= MIN_REQUESTS && status > MAX_ERROR_RATIO * requests
+  return { ...(site === undefined ? {} : { site }), subject: '', value, isTrue }
+}
+
+/** One for all sites together, and one for each site that has a problem. */
+function errorReadings({ traffic }: Observations): Reading[] | undefined {
+  if (traffic === undefined) return undefined
+  const all = { requests: 0, status: 0 }
+  const ofSites = Array.from(traffic, ([site, totals]) => {
+    const own = { requests: totals.requests, status: totals.status(5) }
+    all.requests += own.requests
+    all.status += own.status
+    return errorReading(own, site)
+  })
+  return [errorReading(all), ...ofSites.filter(({ isTrue }) => isTrue)]
 }
 
 function diskReadings({ disks }: Observations): Reading[] | undefined {
@@ -108,6 +140,13 @@ const rules: readonly BuiltinRule[] = [
     unit: 'days left',
     hint: 'Renew the file and run "svc reload". With tls.auto, the log says why the order fails.',
     judge: certificateReadings,
+  },
+  {
+    name: 'error_ratio',
+    forMs: MINUTE_MS,
+    unit: '% of the responses of 5 minutes',
+    hint: 'Responses with status 5xx. GET /__svc/admin/api/flows?reason=failed lists requests, GET /__svc/obs/logs?level=error the reasons.',
+    judge: errorReadings,
   },
   {
     name: 'render_pool_saturated',

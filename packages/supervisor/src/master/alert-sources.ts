@@ -1,19 +1,20 @@
 import { coversName, type SiteConfig } from '@svc/config'
 import type { Clock, CloseStack } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
-import type { DiskSpace } from '@svc/telemetry'
 import { Alerts } from '../alerts/alerts.ts'
 import { builtinRules, type Observations } from '../alerts/builtin-rules.ts'
 import { Look } from '../alerts/look.ts'
 import { MetricRules } from '../alerts/metric-rules.ts'
 import type { Rule } from '../alerts/rule.ts'
+import { sloRules } from '../slos/slo-rules.ts'
+import { Slos } from '../slos/slos.ts'
 import { diskSpaces } from './instance-health.ts'
 import type { MasterDeps, MasterParts } from './parts.ts'
 
 /** The parts of a master that alerts are about. */
 export type WatchedParts = Pick<
   MasterParts,
-  'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics'
+  'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics' | 'analytics'
 > & {
   readonly caches: Pick<MasterParts['caches'], 'redis'>
 }
@@ -38,7 +39,10 @@ function queuedBySite({ hosts }: WatchedParts): Map<string, number> {
   return queued
 }
 
-function observe(parts: WatchedParts, clock: Clock, disks: readonly DiskSpace[] | undefined): Observations {
+/** The observations that take time. */
+type Looked = Pick<Observations, 'disks' | 'traffic'>
+
+function observe(parts: WatchedParts, clock: Clock, looked: Looked): Observations {
   const { spec, workers, hosts, losses, certificates, reloader, caches } = parts
   const { sites } = spec()
   return {
@@ -50,7 +54,7 @@ function observe(parts: WatchedParts, clock: Clock, disks: readonly DiskSpace[] 
     certificates: certificates.lifetimes(),
     siteOf: (names) => siteOfNames(sites, names),
     queued: queuedBySite(parts),
-    disks,
+    ...looked,
     lastReload: reloader.last,
     redisProblem: caches.redis?.problem,
   }
@@ -62,14 +66,15 @@ function siteOfLabel({ sites }: GenerationSpec, label: string): string | undefin
   return found.length === 1 ? found[0]?.id : undefined
 }
 
-/** Makes the alerts of an instance. They are evaluated from their start on. */
+/** Makes the alerts of an instance, which are evaluated from their start on, and the objectives that some of them are about. */
 export function makeAlerts(
   parts: () => WatchedParts,
   { clock, logger }: Pick<MasterDeps, 'clock' | 'logger'>,
   stack: Pick<CloseStack, 'push'>,
-): Alerts {
+): Pick<MasterParts, 'alerts' | 'slos'> {
   const metricRules = new MetricRules()
   const disks = new Look({ look: () => diskSpaces(parts().spec().config), everyMs: 0, maxAgeMs: DISK_AGE_MS, clock })
+  const slos = new Slos({ slos: () => parts().spec().config.obs.slos, store: () => parts().analytics, clock })
   const judge = async (): Promise<Rule[]> => {
     const { spec, workers, hosts, metrics } = parts()
     const configured = spec().config.obs.alerts
@@ -77,14 +82,16 @@ export function makeAlerts(
       // Without such alerts no process is asked.
       configured.length === 0 ? [] : metrics.snapshots([...workers.ready, ...hosts.measured]),
       disks.refresh(LOOK_TIMEOUT_MS),
+      slos.refresh(LOOK_TIMEOUT_MS),
     ])
     const site = (label: string) => siteOfLabel(spec(), label)
     return [
-      ...builtinRules(observe(parts(), clock, disks.value)),
+      ...builtinRules(observe(parts(), clock, { disks: disks.value, traffic: slos.recentTraffic })),
+      ...sloRules(slos.statuses()),
       ...metricRules.judge(configured, snapshots, { monotonic: clock.monotonic(), siteOf: site }),
     ]
   }
   const alerts = new Alerts({ judge, clock, logger })
   stack.push('alerts', () => alerts.close())
-  return alerts
+  return { alerts, slos }
 }

@@ -354,6 +354,6 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const { overrides } = options
   const deployment = await makeReleases(options, reloader, hosts)
   const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, configChecks, ...deployment }
-  const parts: MasterParts = { ...common, caches, analytics, ...own, alerts: makeAlerts(() => parts, deps, stack) }
+  const parts: MasterParts = { ...common, caches, analytics, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

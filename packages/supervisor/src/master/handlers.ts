@@ -72,6 +72,7 @@ export function workerHandlers(
     renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),
     upstreams: () => upstreamsOf(parts),
     alerts: () => parts.alerts.report(),
+    slos: () => parts.slos.report(),
     flows: (query) => flowsOf(parts, query),
     followFlows: (filter, context) => parts.flowFeed.follow(filter, context),
     traffic: (batch) => void parts.analytics.add(batch),

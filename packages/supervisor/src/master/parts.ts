@@ -17,6 +17,7 @@ import type { Releases } from '../releases/releases.ts'
 import type { Uploads } from '../releases/uploads.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { Slos } from '../slos/slos.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import type { Caches } from './caches.ts'
 import type { RenderHosts } from './render-hosts.ts'
@@ -74,6 +75,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly analytics: Analytics
   readonly audit: AuditLog
   readonly alerts: Alerts
+  readonly slos: Slos
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly releases: Releases

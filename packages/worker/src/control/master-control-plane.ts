@@ -212,6 +212,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     logs: logsOf(parts),
     flows: flowsOf(parts),
     alerts: () => master.call('alerts', undefined, ANSWER),
+    slos: async () => (await master.call('slos', undefined, ANSWER)).slos,
     analytics: (query) => master.call('analytics', query, ANSWER),
     summary: (query) => master.call('summary', query, ANSWER),
     instance: instanceOf(parts),

@@ -94,7 +94,7 @@ export const panel = endpoint({
     const server = await serverSection(plane)
     return pageAnswer(
       'Overview',
-      html`<header><h1>svc</h1><span>${nameOf(caller)}</span>${button({ label: 'Log out', url: `${API}/logout`, next: '/__svc/admin/login' })}</header>
+      html`<header><h1>svc</h1><span>${nameOf(caller)}</span><a href="/__svc/obs/dashboard">Dashboard</a>${button({ label: 'Log out', url: `${API}/logout`, next: '/__svc/admin/login' })}</header>
 <main>
 <p role="status" data-result></p>
 ${sites}
