@@ -41,6 +41,15 @@ test('a panel without users is worth a line', async (t) => {
   assert.deepEqual([...(await noticed('')), ...(await noticed(panel + user))], [])
 })
 
+test('an objective of a site that does not exist is worth a line', async (t) => {
+  const slo = (site: string) => `[[obs.slos]]\nname = "up"\nsite = "${site}"\nkind = "availability"\nobjective = 0.99\n`
+  const toml = '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\n'
+  assert.deepEqual(loaded((await loadText(t, slo('a') + toml)).result).notices, [])
+  assert.deepEqual(loaded((await loadText(t, slo('b') + toml)).result).notices, [
+    'the objective "up" counts no requests: there is no site "b"',
+  ])
+})
+
 test('every key of the table is a key of the schema', () => {
   const root = schemaTree()
   for (const entry of inertKeys) {

@@ -19,12 +19,14 @@ test('in a healthy instance every built-in alert is listed as ok, and nothing is
   assert.deepEqual(names, [
     'certificate_expiring',
     'disk_space',
+    'error_ratio',
     'host_crash_loop',
     'redis_away',
     'reload_failed',
     'render_pool_saturated',
     'site_crash_loop',
     'site_unit_away',
+    'slo_burn',
     'worker_crash_loop',
   ])
   const unexpected = alerts.filter(({ state, name, hint }) => hint === '' || (state !== 'ok' && name !== 'disk_space'))

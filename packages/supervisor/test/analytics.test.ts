@@ -2,38 +2,14 @@ import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { latencyBin, TopLists, TrafficTotals, TrafficWriter } from '@svc/telemetry'
 import { ManualClock, tempDir } from '@svc/testkit'
 import { Analytics } from '../src/analytics/analytics.ts'
 import { planRange } from '../src/analytics/query-plan.ts'
+import { bytesOf, type Requests } from './traffic-bytes.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-
-/** Requests of a site, as a worker reports them. */
-interface Requests {
-  readonly site?: string
-  readonly count?: number
-  readonly status?: number
-  readonly ms?: number
-  readonly path?: string
-}
-
-function bytesOf(all: readonly Requests[]): Uint8Array {
-  const writer = new TrafficWriter(20)
-  for (const { site = 'shop', count = 1, status = 200, ms = 10, path = '/' } of all) {
-    const totals = new TrafficTotals()
-    const tops = new TopLists(20)
-    for (let i = 0; i < count; i++) {
-      totals.record(status, 100)
-      totals.latency.record(latencyBin(ms))
-    }
-    tops.paths.add(path, count)
-    writer.add({ site, totals, tops })
-  }
-  return writer.take()
-}
 
 /** Analytics over real files and a clock that stands still. */
 class Instance {

@@ -7,14 +7,17 @@ import type { AlertReport, GenerationSpec } from '@svc/protocol'
 import { createLogger, type MetricJson } from '@svc/telemetry'
 import { ManualClock, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import type { Alerts } from '../src/alerts/alerts.ts'
+import { Analytics } from '../src/analytics/analytics.ts'
 import { WorkerFleet } from '../src/fleet/worker-fleet.ts'
 import { makeAlerts, type WatchedParts } from '../src/master/alert-sources.ts'
 import { IsolateLosses } from '../src/master/instance-health.ts'
 import { RenderHosts } from '../src/master/render-hosts.ts'
 import { MetricsCollector } from '../src/metrics/metrics-collector.ts'
 import { Reloader } from '../src/reload/reloader.ts'
+import type { Slos } from '../src/slos/slos.ts'
 import { Certificates } from '../src/tls/certificates.ts'
 import { ScriptedProcess } from './scripted-process.ts'
+import { bytesOf, type Requests } from './traffic-bytes.ts'
 
 const timings = { ...defaultTimings, metricsTimeoutMs: 50 }
 
@@ -34,8 +37,9 @@ export class WatchedInstance {
   readonly workers: ScriptedProcess[] = []
   readonly hosts: ScriptedProcess[] = []
   readonly dir: string
-  readonly parts: WatchedParts & { readonly certificates: Certificates; readonly reloader: Reloader }
-  readonly alerts: Alerts
+  parts: WatchedParts & { readonly certificates: Certificates; readonly reloader: Reloader }
+  alerts!: Alerts
+  slos!: Slos
   spec: GenerationSpec
   /** The config file that the next reload finds. */
   toml = ''
@@ -107,8 +111,10 @@ export class WatchedInstance {
     const figures = { generation: () => 1, up, isr, proxy: { shares: () => [] } }
     const metrics = new MetricsCollector(timings.metricsTimeoutMs, false, figures)
     const caches = { redis: this.redis }
-    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, caches }
-    this.alerts = makeAlerts(() => this.parts, { clock, logger }, { push: () => undefined })
+    const analytics = this.#openAnalytics(config.server.state_dir)
+    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, analytics, caches }
+    this.#watch()
+    t.after(() => this.parts.analytics.close())
     t.after(() => Promise.all([workers.stop(), hosts.stop()]))
   }
 
@@ -138,6 +144,37 @@ export class WatchedInstance {
   #load() {
     writeFiles(this.dir, { 'svc.config.toml': this.toml })
     return loadConfig({ file: 'svc.config.toml', env: {}, cwd: this.dir, isRoot: false })
+  }
+
+  #openAnalytics(stateDir: string): Analytics {
+    const analytics = new Analytics({ stateDir, clock: this.clock, logger: this.logger })
+    analytics.start()
+    return analytics
+  }
+
+  #watch(): void {
+    const { clock, logger } = this
+    Object.assign(
+      this,
+      makeAlerts(() => this.parts, { clock, logger }, { push: () => undefined }),
+    )
+  }
+
+  /** Another master in place of one that was stopped. */
+  async restart(): Promise<void> {
+    await this.parts.analytics.close()
+    this.parts = { ...this.parts, analytics: this.#openAnalytics(this.config.server.state_dir) }
+    this.#watch()
+  }
+
+  /** Requests of a minute, `times` times; the time passes. */
+  async serve(times: number, ...requests: Requests[]): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      this.parts.analytics.add({ at: this.clock.now(), bytes: bytesOf(requests) })
+      this.clock.advance(60_000)
+      // What is due has been written.
+      await this.parts.analytics.since()
+    }
   }
 
   /** Changes the configuration in service, as a reload does. */

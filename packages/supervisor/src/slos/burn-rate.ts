@@ -5,7 +5,7 @@ export interface Counts {
 }
 
 /** A span of time that burn rates are computed over. */
-export interface Window {
+interface Window {
   readonly name: string
   readonly ms: number
 }
