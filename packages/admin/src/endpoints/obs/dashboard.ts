@@ -18,6 +18,7 @@ export const dashboard = endpoint({
 <p data-updated></p>
 <noscript><p>This page needs JavaScript. The figures are also at <code>/__svc/obs/alerts</code>, <code>/__svc/obs/slos</code> and
 <code>/__svc/obs/analytics</code>.</p></noscript>
+<section aria-labelledby="now"><h2 id="now">Now</h2><div data-now></div></section>
 <section aria-labelledby="alerts"><h2 id="alerts">Alerts</h2><div class="scroll" data-alerts tabindex="0" role="region" aria-labelledby="alerts"></div></section>
 <section aria-labelledby="traffic"><h2 id="traffic">Traffic</h2>
 <form data-choice>

@@ -51,6 +51,30 @@ const millis = (value) => (value === null ? '-' : number(value) + ' ms')
 const time = (text) => element('time', { datetime: text }, new Date(text).toLocaleString())
 const word = (text, kind) => element('span', { class: kind }, text)
 
+const states = ({ total, states: counts }) =>
+  Object.keys(counts).length === 1 ? total + ' ' + Object.keys(counts)[0] : Object.entries(counts).map(([name, count]) => count + ' ' + name).join(', ') || '0'
+
+function showNow({ traffic, sites, instance, uptime_secs: uptime, version, generation }) {
+  const hits = traffic.hit_ratio
+  const mebibytes = (bytes) => number(bytes / 1048576) + ' MiB'
+  const list = [
+    ['Requests per second', number(traffic.requests_per_sec.last_10_secs)],
+    ['Status 5xx, last minute', percent(traffic.error_ratio)],
+    ['p95, last minute', millis(traffic.p95_ms)],
+    ['Hits of L0, ISR, proxy cache', hits === null ? '-' : [hits.l0, hits.isr, hits.proxy].map(percent).join(', ')],
+    ['Sites', states(sites)],
+    ['Up', number(uptime / 3600) + ' h (' + version + ', generation ' + generation + ')'],
+  ]
+  if (instance) {
+    const { workers, hosts, memory, disks, last_reload: reload } = instance
+    list.push(['Workers', states(workers)], ['Render hosts', states(hosts)])
+    list.push(['Memory', mebibytes(memory.resident_bytes) + ', ' + mebibytes(memory.available_bytes) + ' free'])
+    for (const { path, free_ratio: free } of disks) list.push(['Free at ' + path, percent(free)])
+    if (reload) list.push(['Last reload', (reload.ok ? 'ok, ' : 'failed, ') + new Date(reload.at).toLocaleString()])
+  }
+  find('[data-now]').replaceChildren(figures(list))
+}
+
 function showAlerts({ alerts }) {
   const active = alerts.filter(({ state }) => state !== 'ok')
   const firing = active.filter(({ state }) => state === 'firing').length
@@ -163,7 +187,9 @@ async function showSites() {
 
 async function refresh() {
   const site = choice.site.value === '' ? '' : 'site=' + encodeURIComponent(choice.site.value) + '&'
-  const [alerts, slos, traffic] = await Promise.all([load('alerts'), load('slos'), load('analytics?' + site + 'window=' + choice.window.value)])
+  const paths = ['summary', 'alerts', 'slos', 'analytics?' + site + 'window=' + choice.window.value]
+  const [now, alerts, slos, traffic] = await Promise.all(paths.map(load))
+  showNow(now)
   showAlerts(alerts)
   showSlos(slos)
   showTraffic(traffic)
