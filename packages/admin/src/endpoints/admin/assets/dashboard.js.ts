@@ -115,8 +115,10 @@ function bars(buckets, height) {
 
 function line(buckets, name, height, most) {
   const step = WIDTH / Math.max(1, buckets.length)
-  const points = buckets.flatMap((bucket, i) => (bucket[name] === null ? [] : [(i + 0.5) * step + ',' + height * (1 - bucket[name] / most)]))
-  return shape('polyline', { class: name, points: points.join(' ') })
+  const dashes = buckets.flatMap((bucket, i) =>
+    bucket[name] === null ? [] : ['M' + i * step + ',' + height * (1 - bucket[name] / most) + 'h' + step],
+  )
+  return shape('path', { class: name, d: dashes.join('') })
 }
 
 function picture(label, height, ...shapes) {

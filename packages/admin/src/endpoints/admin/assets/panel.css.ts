@@ -23,10 +23,10 @@ svg { display: block; height: 7.5rem; width: 100%; }
 td svg { height: 2.5rem; min-width: 10rem; }
 svg .bar { fill: light-dark(#3566a8, #7fb0f0); }
 svg .bad { fill: light-dark(#c00022, #ff7a6b); }
-polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
-polyline.p50_ms { stroke: light-dark(#3566a8, #7fb0f0); }
-polyline.p95_ms { stroke: light-dark(#8a5a00, #ffc14d); }
-polyline.p99_ms { stroke: light-dark(#c00022, #ff7a6b); }
+svg path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
+svg path.p50_ms { stroke: light-dark(#3566a8, #7fb0f0); }
+svg path.p95_ms { stroke: light-dark(#8a5a00, #ffc14d); }
+svg path.p99_ms { stroke: light-dark(#c00022, #ff7a6b); }
 [data-result]:empty { display: none; }
 [data-result] { border: 1px solid; padding: 0.5rem; white-space: pre-wrap; }
 `
