@@ -10,6 +10,7 @@ const find = (selector) => document.querySelector(selector)
 const choice = find('[data-choice]')
 const pause = find('[data-pause]')
 let sitesAt = 0
+let turn = 0
 let timer
 
 async function load(path) {
@@ -188,9 +189,13 @@ async function showSites() {
 }
 
 async function refresh() {
+  turn += 1
+  const own = turn
   const site = choice.site.value === '' ? '' : 'site=' + encodeURIComponent(choice.site.value) + '&'
   const paths = ['summary', 'alerts', 'slos', 'analytics?' + site + 'window=' + choice.window.value]
   const [now, alerts, slos, traffic] = await Promise.all(paths.map(load))
+  // The choice has changed meanwhile: the figures of another refresh are on their way.
+  if (own !== turn) return
   showNow(now)
   showAlerts(alerts)
   showSlos(slos)
