@@ -21,6 +21,12 @@ test('wrong parameters of the logs are named', () => {
   for (const since of ['2026-01-01', '2026-99-01T00:00:00Z', '-1', '1e9']) assert.deepEqual(errorsOf(`since=${since}`), ['since'])
 })
 
+test('a number of a query has decimal digits only', () => {
+  for (const limit of ['1', '007', '1000']) assert.deepEqual(errorsOf(`limit=${limit}`), [], limit)
+  for (const limit of ['0x10', '1e2', '%205', '%2B5', '5.0', '-5', '0b1', '', '9'.repeat(400), '1001'])
+    assert.deepEqual(errorsOf(`limit=${limit}`), ['limit'], limit)
+})
+
 test('the logs are read with a minimum level and an inclusive time', async () => {
   const { json, plane } = await callEndpoint(`${LOGS}?level=warn&site=shop&q=x&since=2026-01-01T00:00:00Z&limit=5`, {
     method: 'GET',

@@ -37,9 +37,13 @@ export function integer(description: string, min: number, max: number) {
   return z.int().check(z.minimum(min), z.maximum(max), z.describe(description))
 }
 
-/** An integer of a query, which gives it as digits. */
+/** An integer of a query, in decimal digits: "0x10", "1e2" and " 5" are refused. */
 export function digits(description: string, min: number, max: number) {
-  return z.coerce.number<number>().check(z.int(), z.minimum(min), z.maximum(max), z.describe(description))
+  return z.pipe(z.transform(decimalOf), integer(description, min, max))
+}
+
+function decimalOf(text: unknown): number {
+  return typeof text === 'string' && /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN
 }
 
 /** One of a few words. */
