@@ -18,7 +18,7 @@ test('answers of a FastCGI application are cached by what they say, and by the r
   })
   const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n` })
   const get = client(server, 'a.localhost')
-  const isKept = async (path: string) => {
+  const isStored = async (path: string) => {
     const first = await get(path)
     await waitFor(
       'the flight to end',
@@ -27,12 +27,12 @@ test('answers of a FastCGI application are cached by what they say, and by the r
     )
     return (await get(path)).text === first.text
   }
-  assert.equal(await isKept('/made.php?s=1'), true)
-  assert.equal(await isKept('/made.php'), false)
-  assert.equal(await isKept('/made.php?s=1&c=1'), false)
+  assert.equal(await isStored('/made.php?s=1'), true)
+  assert.equal(await isStored('/made.php'), false)
+  assert.equal(await isStored('/made.php?s=1&c=1'), false)
   // One script answers for many paths: each is kept for itself.
-  assert.equal(await isKept('/post/1'), true)
-  assert.equal(await isKept('/post/2'), true)
+  assert.equal(await isStored('/post/1'), true)
+  assert.equal(await isStored('/post/2'), true)
   const kept = (await get('/post/1')).text
   assert.match(kept, / \/post\/1$/)
   assert.equal((await get('/post/1', { method: 'POST', body: 'x' })).status, 200)

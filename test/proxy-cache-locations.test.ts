@@ -47,7 +47,7 @@ test('cache directives of locations and cache settings of route rules', async (t
     ['/rule/fresh', true],
     ['/rule/silent', false],
   ]
-  for (const [path, isKept] of cases) assert.equal(await twice(path), isKept, path)
+  for (const [path, isStored] of cases) assert.equal(await twice(path), isStored, path)
 
   const skipped = '/skipped/fresh'
   assert.equal(await twice(skipped), true)

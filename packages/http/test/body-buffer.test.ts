@@ -26,7 +26,7 @@ class Subject {
   readonly blocks = new BodyBlocks()
   readonly clock = new ManualClock()
   readonly buffer: BodyBuffer
-  readonly unkept: (Error | undefined)[] = []
+  readonly notStored: (Error | undefined)[] = []
   rooms = 0
   unread = 0
 
@@ -38,7 +38,7 @@ class Subject {
       memoryBytes,
       maxBytes,
       openFile: () => SpoolFile.open(this.dir, isBlocking),
-      onUnkept: (error) => this.unkept.push(error),
+      onNotStored: (error) => this.notStored.push(error),
       onRoom: () => this.rooms++,
       onUnread: () => this.unread++,
       lag: { clock: this.clock, limitMs: 30, error: () => new Error('too slow') },
@@ -136,7 +136,7 @@ for (const [name, given] of WAYS) {
       await subject.send(bytes)
       subject.buffer.end()
       assert.ok((await read).equals(bytes))
-      assert.deepEqual(subject.unkept, [])
+      assert.deepEqual(subject.notStored, [])
     })
 
     test('hands on what was there before the sender failed, and then the failure', async (t) => {
@@ -204,9 +204,9 @@ for (const [name, given] of WAYS.slice(0, 4)) {
       for (let from = 0; from < bytes.byteLength; from += MB) {
         rooms.push(subject.buffer.add(bytes.subarray(from, from + MB)))
       }
-      await waitFor('the failure', () => subject.unkept.length > 0)
+      await waitFor('the failure', () => subject.notStored.length > 0)
       assert.deepEqual(
-        subject.unkept.map((error) => (error as NodeJS.ErrnoException).code),
+        subject.notStored.map((error) => (error as NodeJS.ErrnoException).code),
         ['EEXIST'],
       )
       assert.deepEqual([rooms.at(-1), subject.rooms], [false, 0])
@@ -340,12 +340,12 @@ describe('a buffer that keeps all', () => {
     const short = new Subject(t, { keeps: 'all', memoryBytes: 64 * 1024, isBlocking: false })
     short.buffer.add(Buffer.from('short'))
     short.buffer.end()
-    assert.equal(String(await short.buffer.kept()), 'short')
+    assert.equal(String(await short.buffer.stored()), 'short')
     const long = new Subject(t, { keeps: 'all', memoryBytes: 64 * 1024, isBlocking: false })
     const bytes = randomBytes(200_000)
     long.buffer.add(bytes)
     long.buffer.end()
-    const file = await long.buffer.kept()
+    const file = await long.buffer.stored()
     assert.ok(file instanceof SpoolFile)
     const read = Buffer.alloc(300_000)
     assert.equal(await file.read(read, 0), 200_000)
@@ -359,8 +359,8 @@ describe('a buffer that keeps all', () => {
     const read = fast.rest()
     await subject.send(bytes.subarray(0, 200_000))
     assert.equal(subject.buffer.add(bytes.subarray(200_000)), false)
-    assert.deepEqual(subject.unkept, [undefined])
-    assert.equal(await subject.buffer.kept(), undefined)
+    assert.deepEqual(subject.notStored, [undefined])
+    assert.equal(await subject.buffer.stored(), undefined)
     const { rooms } = subject
     const rest = slow.rest()
     await waitFor('room', () => subject.rooms > rooms)

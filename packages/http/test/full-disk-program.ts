@@ -19,7 +19,7 @@ const buffer = new BodyBuffer({
   memoryBytes: 0,
   maxBytes: Number.POSITIVE_INFINITY,
   openFile: () => SpoolFile.open(dir, writing === 'blocking'),
-  onUnkept(error) {
+  onNotStored(error) {
     errors.push((error as NodeJS.ErrnoException).code ?? '')
     isReading = true
     queueMicrotask(read)

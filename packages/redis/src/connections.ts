@@ -13,17 +13,17 @@ const MAX_RETRY_MS = 1_000
 /** How a connection treats failures. */
 interface ConnectionKind {
   /** Connects again when it is lost. */
-  readonly isKept: boolean
+  readonly reconnects: boolean
   /** Milliseconds without a byte after which it counts as lost, if a reply is due. */
   readonly silenceMs: number
 }
 
 /** For commands that are answered at once. */
-export const COMMANDS: ConnectionKind = { isKept: true, silenceMs: SILENCE_MS }
+export const COMMANDS: ConnectionKind = { reconnects: true, silenceMs: SILENCE_MS }
 /** For commands that wait in Redis for at most some seconds: who uses it connects again. */
-export const BLOCKING: ConnectionKind = { isKept: false, silenceMs: 10_000 }
+export const BLOCKING: ConnectionKind = { reconnects: false, silenceMs: 10_000 }
 /** For the messages of a channel. */
-const LISTENING: ConnectionKind = { isKept: false, silenceMs: SILENCE_MS }
+const LISTENING: ConnectionKind = { reconnects: false, silenceMs: SILENCE_MS }
 
 /**
  * Makes a connection, and begins to connect. Commands fail at once while there is none. Who makes it listens to its errors.
@@ -37,7 +37,7 @@ export function connect(address: RedisAddress, kind: ConnectionKind, name: strin
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     retryDelayOnFailover: 50,
     maxRedirections: 3,
-    clusterRetryStrategy: kind.isKept ? retryDelayMs : () => null,
+    clusterRetryStrategy: kind.reconnects ? retryDelayMs : () => null,
     // The addresses that a cluster announces are those of its nodes: nothing is looked up twice.
     dnsLookup: (host, callback) => callback(null, host, isIP(host) === 6 ? 6 : 4),
   })
@@ -56,13 +56,13 @@ export function connectOnce(address: RedisAddress, name: string, tries: number):
 function connectServer(address: Exclude<RedisAddress, { kind: 'cluster' }>, kind: ConnectionKind, name: string): Redis {
   const options = optionsOf(address, kind, name)
   if (address.kind === 'sentinel') {
-    const sentinelRetryStrategy = kind.isKept ? retryDelayMs : () => null
+    const sentinelRetryStrategy = kind.reconnects ? retryDelayMs : () => null
     return new Redis({ ...options, sentinels: [...address.sentinels], name: address.name, sentinelRetryStrategy })
   }
   return new Redis({ ...options, ...(address.kind === 'socket' ? { path: address.path } : address.node) })
 }
 
-function optionsOf({ username, password, db, isTls }: RedisAddress, { isKept, silenceMs }: ConnectionKind, name: string) {
+function optionsOf({ username, password, db, isTls }: RedisAddress, { reconnects, silenceMs }: ConnectionKind, name: string) {
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -77,7 +77,7 @@ function optionsOf({ username, password, db, isTls }: RedisAddress, { isKept, si
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: silenceMs,
-    retryStrategy: isKept ? retryDelayMs : () => null,
+    retryStrategy: reconnects ? retryDelayMs : () => null,
   } satisfies RedisOptions
 }
 

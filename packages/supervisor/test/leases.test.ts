@@ -138,8 +138,8 @@ test('past the bound no lease is recorded, and none is refused', () => {
     [c, '1'],
   ] as const)
     ask(holder, key)
-  const unkept = { granted: true, id: 0 }
-  assert.deepEqual([replies.get('a 3'), replies.get('c 1')], [unkept, unkept])
+  const untracked = { granted: true, id: 0 }
+  assert.deepEqual([replies.get('a 3'), replies.get('c 1')], [untracked, untracked])
   assert.deepEqual([desk.held, desk.waiting], [2, 2])
 })
 

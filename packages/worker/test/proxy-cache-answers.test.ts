@@ -150,11 +150,11 @@ describe('directives of a location', () => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     instance.upstream.auto = (asked, number) => asked.answer(200, fresh(10), `answer ${number}`)
-    assert.equal((await worker.get('/a', { isUnkept: true })).cacheStatus, 'svc-proxy; fwd=uri-miss; detail=no-cache')
+    assert.equal((await worker.get('/a', { mustNotStore: true })).cacheStatus, 'svc-proxy; fwd=uri-miss; detail=no-cache')
     await instance.settled()
     assert.equal((await worker.get('/a')).text, 'answer 2')
     await instance.settled()
-    assert.equal((await worker.get('/a', { isUnkept: true })).text, 'answer 2')
+    assert.equal((await worker.get('/a', { mustNotStore: true })).text, 'answer 2')
   })
 
   test('a time for answers that say none', async (t) => {

@@ -109,7 +109,7 @@ export interface Asked {
   readonly useStale?: readonly string[]
   readonly validSeconds?: number
   readonly isBypassed?: boolean
-  readonly isUnkept?: boolean
+  readonly mustNotStore?: boolean
   /** Acknowledge nothing before `takeAll`. */
   readonly isSlow?: boolean
 }
@@ -231,7 +231,7 @@ export class CacheWorker {
       address,
       rules,
       isBypassed: asked.isBypassed === true,
-      isUnkept: asked.isUnkept === true,
+      mustNotStore: asked.mustNotStore === true,
       report(status) {
         visitor.cacheStatus = cacheStatus({ cache: 'svc-proxy', ...status })
       },
@@ -248,7 +248,7 @@ export class CacheWorker {
     const address =
       proxyAddress({ scheme: 'http', host: 'a.org', path: target, query: '', label: 'site', via: ['up'] }) ?? assert.fail(target)
     const rules: CacheRules = { useStale: new Set(), validSeconds: () => undefined }
-    const quiet = { isBypassed: false, isUnkept: false, report: () => undefined, offer: () => undefined }
+    const quiet = { isBypassed: false, mustNotStore: false, report: () => undefined, offer: () => undefined }
     const origin = new CachingOrigin(this.cache, this.#upstream, { address, rules, ...quiet })
     origin.fetch({ method: 'GET', target, headers: [], body: undefined }, sink)
   }

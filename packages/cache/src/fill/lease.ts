@@ -96,13 +96,13 @@ export async function acquireLease(
   timeoutMs: number,
   clock: Pick<Clock, 'after'>,
 ): Promise<LeaseAnswer> {
-  const asked = desk.lease(key)
+  const reply = desk.lease(key)
   try {
-    const { granted, id, outcome } = await inTime(asked, timeoutMs, clock)
+    const { granted, id, outcome } = await inTime(reply, timeoutMs, clock)
     return granted ? { kind: 'granted', lease: new Lease(desk, key, id, clock) } : { kind: 'ended', outcome: outcome ?? 'failed' }
   } catch {
     // Too late, or the master is gone.
-    asked.then(
+    reply.then(
       ({ granted, id }) => granted && desk.leaseEnded(id, 'failed'),
       () => undefined,
     )
@@ -110,11 +110,11 @@ export async function acquireLease(
   }
 }
 
-function inTime(asked: Promise<LeaseReply>, timeoutMs: number, clock: Pick<Clock, 'after'>): Promise<LeaseReply> {
+function inTime(reply: Promise<LeaseReply>, timeoutMs: number, clock: Pick<Clock, 'after'>): Promise<LeaseReply> {
   return new Promise((resolve, reject) => {
     // Timers come before messages in a turn of the event loop, immediates after them: a reply that arrived while this process
     // was busy still counts.
     const cancel = clock.after(timeoutMs, () => setImmediate(reject))
-    asked.then(resolve, reject).finally(cancel)
+    reply.then(resolve, reject).finally(cancel)
   })
 }

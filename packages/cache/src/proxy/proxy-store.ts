@@ -104,11 +104,11 @@ export class ProxyStore {
     return { found: entry && { key: variant, entry }, key: variant, hasVariants: true }
   }
 
-  /** True if an entry is there; notes that it was used. */
-  isKept(key: string): boolean {
-    const isKept = this.entries.has(key)
-    if (isKept) this.entries.touch(key)
-    return isKept
+  /** Notes that a copy of an entry was used. False: the store has no such entry any more. */
+  touch(key: string): boolean {
+    const isStored = this.entries.has(key)
+    if (isStored) this.entries.touch(key)
+    return isStored
   }
 
   /** True if anything is stored for a URI. */

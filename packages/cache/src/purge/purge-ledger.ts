@@ -110,10 +110,10 @@ export class PurgeLedger {
   /**
    * True if a waiting request may share the result of this fill, though it may not be stored: no purge covers it that
    * was known when that request came.
-   * @param asked number of the last purge at that time
+   * @param requestSeq number of the last purge at that time
    */
-  mayGive({ seq }: Fill, entry: Purgeable, asked: number): boolean {
-    return this.#isUntaken(seq, asked, entry, 'isr')
+  mayGive({ seq }: Fill, entry: Purgeable, requestSeq: number): boolean {
+    return this.#isUntaken(seq, requestSeq, entry, 'isr')
   }
 
   /** True if no purge after `since`, up to `until`, takes an entry. */

@@ -1,5 +1,5 @@
-/** The words that may follow those of a command; "" has the first words of a command line. */
-const commandNames: Readonly<Record<string, readonly string[]>> = {
+/** The subcommands of each command; "" is `svc` itself. */
+const subcommands: Readonly<Record<string, readonly string[]>> = {
   '': ['serve', 'config', 'reload', 'stop', 'status', 'sites', 'routes', 'purge', 'workers', 'isolate', 'new', 'systemd'],
   config: ['check', 'show', 'schema', 'reset', 'endpoints', 'credentials'],
   'config endpoints': ['list', 'show', 'disable'],
@@ -49,7 +49,7 @@ function explainOne(name: string, args: readonly string[], nearest: FindNearest)
   }
   const words = args.filter((word) => !word.startsWith('-'))
   const path = words.slice(0, words.indexOf(name)).join(' ')
-  const known = commandNames[path]
+  const known = subcommands[path]
   if (known === undefined) return `unexpected argument "${name}"`
   const meant = nearest(name, known)
   return `unknown command "${`${path} ${name}`.trim()}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`
@@ -59,7 +59,7 @@ function explainOne(name: string, args: readonly string[], nearest: FindNearest)
 export function helpCommand(args: readonly string[]): string {
   let path = ''
   for (const word of args) {
-    if (commandNames[path]?.includes(word) !== true) break
+    if (subcommands[path]?.includes(word) !== true) break
     path = `${path} ${word}`.trim()
   }
   return path === '' ? 'svc --help' : `svc ${path} --help`

@@ -170,8 +170,8 @@ async function takeFor(path: string, handle: FileHandle): Promise<void> {
   checkOurs(path, before)
   if ((before.mode & PERMISSIONS) === PRIVATE) return
   await handle.chmod(PRIVATE)
-  const isKept = ((await handle.stat()).mode & PERMISSIONS) !== PRIVATE
-  if (isKept) throw unsafe(`${path} keeps mode ${modeText(before)}: its file system has no permissions; use another one`)
+  const isUnchanged = ((await handle.stat()).mode & PERMISSIONS) !== PRIVATE
+  if (isUnchanged) throw unsafe(`${path} keeps mode ${modeText(before)}: its file system has no permissions; use another one`)
   if ((before.mode & (OTHERS_WRITE | GROUP_WRITES)) === 0) return
   if ((await readdir(`/proc/self/fd/${handle.fd}`)).length === 0) return
   // As it was: the next start must not take it for one that was always closed.

@@ -125,7 +125,7 @@ export class UwsBody extends ReceivedBody<UwsBodyOwner> {
       memoryBytes: MAX_MEMORY_BYTES,
       maxBytes: Number.POSITIVE_INFINITY,
       openFile: () => SpoolFile.open(this.#store.dir(), true),
-      onUnkept: (error) => this.#lost(asError(error)),
+      onNotStored: (error) => this.#lost(asError(error)),
     })
     this.#waiting = buffer.reader(0, { ready: () => this.#handOn() })
     return buffer

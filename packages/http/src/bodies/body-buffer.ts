@@ -15,25 +15,25 @@ interface BodyBufferOptions<File extends BodyFile> {
   readonly blocks: BodyBlocks
   /**
    * `all`: any number of readers, each from any place on; the file gets the whole body. `untaken`: one reader, and what it has taken
-   * is forgotten, in the file too; without it nothing is kept.
+   * is forgotten, in the file too; without a reader nothing is stored.
    */
   readonly keeps: 'all' | 'untaken'
   /** Past that the file takes the bytes. */
   readonly memoryBytes: number
-  /** `all`: a longer body is not kept; 0: none is. `untaken`: past so many that wait, no more may come. */
+  /** `all`: a longer body is not stored; 0: none is. `untaken`: past so many that wait, no more may come. */
   readonly maxBytes: number
   /** Begins a file. Throws or rejects when there can be none. */
   readonly openFile: () => File | Promise<File>
   /**
-   * The file does not take the rest, or with undefined: the body is too long, or there is no room for it. What is in memory stays there,
-   * and no more may come until all readers have it.
+   * The file failed, or with undefined: the body is too long, or the file has no room for it. The bytes in memory stay there, and no
+   * more may come until all readers have them.
    */
-  readonly onUnkept?: (error: Error | undefined) => void
+  readonly onNotStored?: (error: Error | undefined) => void
   /** More may come, after `add` returned false. */
   readonly onRoom?: () => void
-  /** It is not kept, and has no reader any more. */
+  /** The body is not stored, and its last reader has left. */
   readonly onUnread?: () => void
-  /** Drops readers of a body that is not kept which took nothing for so long, while others wait for more. */
+  /** Drops readers of a body that is not stored which took nothing for so long, while others wait for more. */
   readonly lag?: { readonly clock: Pick<Clock, 'after'>; readonly limitMs: number; readonly error: () => Error }
 }
 
@@ -101,7 +101,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   #file: File | undefined
   /** The end of the part that is in the file, and the byte of the body at the beginning of the file. */
   #inFile = { to: 0, base: 0 }
-  #isKept: boolean
+  #isStored: boolean
   #isWriting = false
   /** No more may come before `onRoom`. */
   #isFull = false
@@ -116,11 +116,11 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   constructor(options: BodyBufferOptions<File>) {
     this.#options = options
     this.#held = new HeldPieces(options.blocks)
-    this.#isKept = options.maxBytes > 0
+    this.#isStored = options.maxBytes > 0
   }
 
   /** A body that lies in a file, which is closed with it. */
-  static stored(blocks: BodyBlocks, file: BodyFile, bytes: number): BodyBuffer {
+  static ofFile(blocks: BodyBlocks, file: BodyFile, bytes: number): BodyBuffer {
     const limits = { memoryBytes: 0, maxBytes: Number.POSITIVE_INFINITY }
     const stored = new BodyBuffer({ blocks, keeps: 'all', ...limits, openFile: () => file })
     stored.#file = file
@@ -157,7 +157,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     // If an earlier call returned false, `onRoom` is owed.
     this.#isAdding = !this.#isFull
     this.#isFull = true
-    if (keeps === 'all' && this.bytes > maxBytes) this.#stopKeeping(undefined)
+    if (keeps === 'all' && this.bytes > maxBytes) this.#stopStoring(undefined)
     this.#wakeReaders()
     this.#goOn()
     this.#isAdding = false
@@ -171,14 +171,14 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     this.#wakeReaders()
   }
 
-  /** A complete body, once it is written: the file, where it is longer than the memory for it; undefined: it is not kept. */
-  async kept(): Promise<Uint8Array | File | undefined> {
+  /** A complete body, once it is written: the file, where it is longer than the memory for it; undefined: it is not stored. */
+  async stored(): Promise<Uint8Array | File | undefined> {
     if (this.#isWriting) {
       await new Promise<void>((resolve) => {
         this.#onWritten = resolve
       })
     }
-    return this.#isKept ? (this.#file ?? this.#held.whole()) : undefined
+    return this.#isStored ? (this.#file ?? this.#held.whole()) : undefined
   }
 
   /** It gets no new readers; the present ones may read it to its end. */
@@ -207,7 +207,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   /** For `BodyCursor`: it has taken more. */
   advanced(): void {
-    if (!this.#isKept || this.#options.keeps === 'untaken') this.#goOn()
+    if (!this.#isStored || this.#options.keeps === 'untaken') this.#goOn()
   }
 
   /** For `BodyCursor`: it has been closed. */
@@ -215,7 +215,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     this.#readers.delete(reader)
     if (typeof reader.state === 'object' && !(reader.state instanceof Error)) this.#options.blocks.give(reader.state.block)
     if (this.#options.keeps === 'untaken') this.#isReleased = true
-    else if (!this.#isKept && this.#readers.size === 0) this.#options.onUnread?.()
+    else if (!this.#isStored && this.#readers.size === 0) this.#options.onUnread?.()
     else this.#goOn()
     this.#closeIfDone()
   }
@@ -243,8 +243,8 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   /** Writes what is too much for memory, or forgets what all have read, and lets more come. */
   #goOn(): void {
-    if (this.#isKept) this.#write()
-    if (!this.#isKept) this.#held.forget(this.#leastPosition)
+    if (this.#isStored) this.#write()
+    if (!this.#isStored) this.#held.forget(this.#leastPosition)
     if (this.#isBlocked) {
       this.#watchLaggards()
     } else if (this.#isFull) {
@@ -255,7 +255,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   get #isBlocked(): boolean {
     const { keeps, maxBytes } = this.#options
-    if (!this.#isKept) return this.#leastPosition < this.bytes
+    if (!this.#isStored) return this.#leastPosition < this.bytes
     return keeps === 'all' ? this.#isWriting : this.bytes - this.#leastPosition >= maxBytes
   }
 
@@ -266,17 +266,17 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   }
 
   #write(): void {
-    while (this.#isKept && !this.#isWriting) {
+    while (this.#isStored && !this.#isWriting) {
       const piece = this.#nextToWrite()
       if (piece === undefined) return
       const to = piece.start + piece.usedBytes
       const settle = (isTaken: boolean) => {
-        if (!isTaken) return this.#stopKeeping(undefined)
+        if (!isTaken) return this.#stopStoring(undefined)
         this.#inFile.to = to
         // More may have come into the memory of the piece meanwhile.
         if (piece.start + piece.usedBytes === to) this.#options.blocks.give(this.#held.remove(piece))
       }
-      const fail = (error: unknown) => this.#stopKeeping(asError(error))
+      const fail = (error: unknown) => this.#stopStoring(asError(error))
       try {
         const outcome = this.#writeTo(piece)
         if (typeof outcome === 'boolean') settle(outcome)
@@ -317,17 +317,17 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     })
   }
 
-  #stopKeeping(error: Error | undefined): void {
-    if (!this.#isKept) return
-    this.#isKept = false
-    this.#options.onUnkept?.(error)
+  #stopStoring(error: Error | undefined): void {
+    if (!this.#isStored) return
+    this.#isStored = false
+    this.#options.onNotStored?.(error)
     if (this.#readers.size === 0) this.#options.onUnread?.()
   }
 
   /** No reader holds up others for ever. */
   #watchLaggards(): void {
     const { lag } = this.#options
-    if (this.#isKept || lag === undefined || this.#cancelWatch !== undefined || !this.#isHeldUp) return
+    if (this.#isStored || lag === undefined || this.#cancelWatch !== undefined || !this.#isHeldUp) return
     const lagging = this.#lagging.map((reader) => [reader, reader.position] as const)
     this.#cancelWatch = lag.clock.after(lag.limitMs, () => {
       this.#cancelWatch = undefined

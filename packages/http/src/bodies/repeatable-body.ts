@@ -97,9 +97,9 @@ export class RepeatableBody implements RequestBody {
         const piece = this.#waiting.shift()
         if (piece === undefined) break
         const { bytes, ack } = piece
-        const isKept = this.#keep(bytes)
+        const mayRepeat = this.#keep(bytes)
         this.#acks.add(ack)
-        this.#reader.onChunk(bytes, (isUnused) => this.#release(ack, isUnused === true && !isKept))
+        this.#reader.onChunk(bytes, (isUnused) => this.#release(ack, isUnused === true && !mayRepeat))
       }
     } finally {
       this.#isHandingOn = false
@@ -110,7 +110,7 @@ export class RepeatableBody implements RequestBody {
     reader.onEnd(this.#end.error)
   }
 
-  /** True if it may be read again. */
+  /** True if the body may be read again, so that the chunk is still needed. */
   #keep(chunk: Uint8Array): boolean {
     if (this.#kept === undefined) return false
     this.#keptBytes += chunk.byteLength

@@ -43,9 +43,9 @@ async function askAll<Answer>(
 }
 
 /** Calls `onExit` if the host ends during a call: the call may be the cause. */
-export async function namingLost<Answer>(asked: Promise<Answer>, onExit: () => void): Promise<Answer> {
+export async function namingLost<Answer>(call: Promise<Answer>, onExit: () => void): Promise<Answer> {
   try {
-    return await asked
+    return await call
   } catch (error) {
     if (codeOf(error) === 'CORE_PEER_GONE') onExit()
     throw error
@@ -67,8 +67,8 @@ export async function surveySite(hosts: SurveyedHosts, site: string): Promise<Si
   const serving = hostsServing(hosts.endpoints, site)
   const host = hosts.runningFor(site).find(({ id }) => serving.has(id))
   if (host === undefined) throw new SupervisorError('SUP_NOT_READY', `no render host serves ${site} at the moment; try again`)
-  const asked = host.peer.call('survey', { site }, { timeoutMs: SURVEY_TIMEOUT_MS })
-  return await namingLost(asked, () => hosts.noteInFlight(host.id, [site]))
+  const call = host.peer.call('survey', { site }, { timeoutMs: SURVEY_TIMEOUT_MS })
+  return await namingLost(call, () => hosts.noteInFlight(host.id, [site]))
 }
 
 /** Gives a site fresh isolates in every host. Resolves with the number of replaced ones. */
@@ -110,8 +110,8 @@ interface SiteChange {
 export async function propagateChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<ChangeReach> {
   const { site, files, serving, onExit } = change
   const answers = await askAll(hosts, logger, async ({ id, peer }) => {
-    const asked = peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
-    const reach = await namingLost(asked, () => onExit(id))
+    const call = peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
+    const reach = await namingLost(call, () => onExit(id))
     return { isServing: serving.has(id), ...reach }
   })
   const routes = new Set<string>()

@@ -152,7 +152,7 @@ export class HostOperations {
         break
       }
       case 'data-read': {
-        const { json: answer, body } = await this.#data.read(json, (number) => this.#askedBy(number))
+        const { json: answer, body } = await this.#data.read(json, (number) => this.#factsOf(number))
         await this.#settle(callId, answer, body, true)
         break
       }
@@ -191,7 +191,7 @@ export class HostOperations {
     }
     try {
       if (wish === undefined) await this.#options.fetch.run(site, sink, controller.signal)
-      else await this.#cachedFetch.run({ site, wish, asked: this.#askedBy(requestNumber) }, sink, controller.signal)
+      else await this.#cachedFetch.run({ site, wish, facts: this.#factsOf(requestNumber) }, sink, controller.signal)
     } catch (error) {
       // It has no caller any more, and its slot would block calls that have one.
       if (controller.signal.aborted) return
@@ -219,7 +219,7 @@ export class HostOperations {
   }
 
   /** Facts about the request that the data cache needs. */
-  #askedBy(requestNumber: number): Pick<DataQuestion, 'place' | 'cameBack'> {
+  #factsOf(requestNumber: number): Pick<DataQuestion, 'place' | 'cameBack'> {
     const task = this.#options.requests.get(requestNumber)?.task
     const place = task === undefined ? undefined : placeOf(task)
     const cameBack = this.#options.fetch.hasSent(this.#loopOf(requestNumber))

@@ -77,7 +77,7 @@ export class AutomaticCertificates {
   /** Hosts in service that have no certificate yet. */
   #missing: readonly string[] = []
   /** Hosts for which an operator wants a new certificate now. */
-  readonly #asked = new Set<string>()
+  readonly #renewals = new Set<string>()
   #looking: Promise<void> | undefined
   #cancelTimer: () => void = () => undefined
   #isClosed = false
@@ -97,7 +97,7 @@ export class AutomaticCertificates {
   /** Called when a configuration is in service: orders the certificates that it lacks from now on. */
   serve(parts: CertificateParts): void {
     this.#wanted = { hosts: automaticHosts(parts), settings: settingsOf(parts) }
-    for (const host of this.#asked) if (!this.#wanted.hosts.includes(host)) this.#asked.delete(host)
+    for (const host of this.#renewals) if (!this.#wanted.hosts.includes(host)) this.#renewals.delete(host)
     if (!this.#isWanted(this.#ordering)) this.#ordering?.aborter.abort()
     this.#lookLater(0)
   }
@@ -114,7 +114,7 @@ export class AutomaticCertificates {
   /** Orders a new certificate for a host now, whenever it is due and whatever failed before. False: the host gets none from here. */
   renew(host: string): boolean {
     if (this.#isClosed || !this.#wanted.hosts.includes(host)) return false
-    this.#asked.add(host)
+    this.#renewals.add(host)
     this.#lookLater(0)
     return true
   }
@@ -144,13 +144,13 @@ export class AutomaticCertificates {
     this.#looking = this.#pass(wanted)
       .catch((error) => {
         this.#options.logger.error({ err: asError(error) }, 'failed to check the automatic certificates')
-        this.#asked.clear()
+        this.#renewals.clear()
         return this.#options.clock.now() + AFTER_TROUBLE_MS
       })
       .then((nextAt) => {
         this.#looking = undefined
         const delayMs = Math.min(LOOK_MS, Math.max(SHORTEST_MS, nextAt - this.#options.clock.now()))
-        this.#lookLater(wanted === this.#wanted && this.#asked.size === 0 ? delayMs : 0)
+        this.#lookLater(wanted === this.#wanted && this.#renewals.size === 0 ? delayMs : 0)
       })
   }
 
@@ -165,7 +165,7 @@ export class AutomaticCertificates {
     let nextAt = Number.POSITIVE_INFINITY
     for (const host of hosts) {
       if (this.#isClosed || this.#wanted !== wanted) break
-      const dueAt = this.#asked.delete(host) ? 0 : this.#dueAt(host, known.get(host))
+      const dueAt = this.#renewals.delete(host) ? 0 : this.#dueAt(host, known.get(host))
       if (dueAt > clock.now()) nextAt = Math.min(nextAt, dueAt)
       else {
         const issued = await this.#obtain(host, settings)

@@ -18,7 +18,7 @@ interface LeasesOptions {
 
 const MAX_LEASES = 10_000
 /** The id of an untracked lease: ending it does nothing. */
-const UNKEPT = 0
+const UNTRACKED = 0
 /** Clients choose how long the keys of upstreams' responses are. */
 const MAX_KEY_CHARS = 1_024
 
@@ -74,7 +74,7 @@ export class Leases {
     const current = this.#byKey.get(key)
     const isFull = (current === undefined ? this.held : this.#waiting) >= maxLeases
     // Messages of a process may be read after its end was noticed.
-    if (isFull || this.#ended.has(holder)) return { granted: true, id: UNKEPT }
+    if (isFull || this.#ended.has(holder)) return { granted: true, id: UNTRACKED }
     if (current === undefined) return this.#grant(key, holder, new Set())
     const { waiters } = current
     const { promise, resolve } = Promise.withResolvers<LeaseReply>()
@@ -98,7 +98,7 @@ export class Leases {
     this.#remove(lease)
     for (const waiter of lease.waiters) {
       this.#forget(lease.waiters, waiter)
-      waiter.answer({ granted: false, id: UNKEPT, outcome })
+      waiter.answer({ granted: false, id: UNTRACKED, outcome })
     }
   }
 

@@ -48,8 +48,8 @@ export async function tryOut(hosts: RenderHosts, spec: GenerationSpec, site: Sit
   const [first, ...others] = hosts.shared.running.filter(({ id }) => serving.has(id))
   if (first === undefined) throw new SupervisorError('SUP_NOT_READY', `no render host serves ${site.id} at the moment; try again`)
   const ask = async ({ id, peer }: RunningHost) => {
-    const asked = peer.call('tryOut', { spec: unitSpec(spec, site) }, { timeoutMs: TRY_TIMEOUT_MS })
-    return await namingLost(asked, () => hosts.noteInFlight(id, [site.id]))
+    const call = peer.call('tryOut', { spec: unitSpec(spec, site) }, { timeoutMs: TRY_TIMEOUT_MS })
+    return await namingLost(call, () => hosts.noteInFlight(id, [site.id]))
   }
   const survey = await ask(first)
   if (survey.problems.some(({ severity }) => severity === 'error')) return survey

@@ -15,14 +15,14 @@ export async function reportsOf<Report>(
   { workers }: Pick<MasterParts, 'workers'>,
   ask: (worker: RunningWorker) => Promise<Report>,
 ): Promise<WorkerReports<Report>> {
-  const asked = workers.ready
-  const replies = await Promise.allSettled(asked.map(ask))
+  const ready = workers.ready
+  const replies = await Promise.allSettled(ready.map(ask))
   const heard = new Set<number>()
   const reports: Report[] = []
   for (const [index, reply] of replies.entries()) {
     if (reply.status === 'rejected') continue
     reports.push(reply.value)
-    heard.add(asked[index]?.process.pid ?? 0)
+    heard.add(ready[index]?.process.pid ?? 0)
   }
   const missing = workers.status().filter(({ pid }) => !heard.has(pid))
   return { reports, missing: missing.map(({ id }) => `w${id}`) }

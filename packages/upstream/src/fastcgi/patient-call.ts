@@ -153,7 +153,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
         memoryBytes: MAX_REQUEST_MEMORY_BYTES,
         maxBytes: Number.POSITIVE_INFINITY,
         openFile: () => SpoolFile.open(this.#store.dir(), false),
-        onUnkept: (error) => failed(asError(error)),
+        onNotStored: (error) => failed(asError(error)),
         onRoom: release,
       })
     let whole: Uint8Array | undefined

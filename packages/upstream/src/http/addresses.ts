@@ -59,7 +59,7 @@ export class AddressBook {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #lookup: Lookup
   readonly #known = new Map<string, Known>()
-  readonly #asked = new SingleFlight<string, readonly string[]>()
+  readonly #inFlight = new SingleFlight<string, readonly string[]>()
 
   constructor(clock: Pick<Clock, 'monotonic'>, find: Lookup = systemLookup) {
     this.#clock = clock
@@ -78,7 +78,7 @@ export class AddressBook {
    * @throws the error of the system resolver
    */
   async find(host: string): Promise<readonly string[]> {
-    return this.known(host) ?? this.#asked.run(host, () => this.#ask(host))
+    return this.known(host) ?? this.#inFlight.run(host, () => this.#ask(host))
   }
 
   async #ask(host: string): Promise<readonly string[]> {

@@ -105,12 +105,12 @@ export class SiteRuntime {
   }
 
   async #describe(): Promise<SiteApp> {
-    for (let asked = 1; ; asked++) {
+    for (let tries = 1; ; tries++) {
       const changes = this.#changes
       const app = this.#compile(await this.#renderer.describe(this.config.id))
       if (changes === this.#changes) this.knownApp = app
       // A host refuses renders of a manifest that is old by then.
-      if (changes === this.#changes || asked === MAX_DESCRIPTIONS) return app
+      if (changes === this.#changes || tries === MAX_DESCRIPTIONS) return app
     }
   }
 

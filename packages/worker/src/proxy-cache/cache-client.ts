@@ -34,7 +34,7 @@ export interface CacheContext {
   /** Stored responses are not used (`proxy_cache_bypass`). */
   readonly isBypassed: boolean
   /** The response of the upstream is not stored (`proxy_no_cache`). */
-  readonly isUnkept: boolean
+  readonly mustNotStore: boolean
   /** Takes the outcome of the cache; before the head is sent. */
   report(status: ProxyStatus): void
   /** Offers the response to L0; before the head is sent. `key`: where the store has it. */

@@ -73,10 +73,10 @@ function addressOf({
   zone,
   place,
 }: Addressed): ProxyAddress | undefined {
-  const asked = query === '' ? path : `${path}?${query}`
+  const plain = query === '' ? path : `${path}?${query}`
   // If the request is forwarded with another target or for another host, its response is another one. Upstreams are
   // told of path and host as the client wrote them too ($request_uri, $http_host): no odd spelling of them is stored for the plain one.
-  const via = [zone, place, sent === asked ? '' : sent, target === asked ? '' : target, clientHost]
+  const via = [zone, place, sent === plain ? '' : sent, target === plain ? '' : target, clientHost]
   if (host !== clientHost) via.push(host)
   return proxyAddress({ scheme, host: clientHost, path, query, label, via })
 }

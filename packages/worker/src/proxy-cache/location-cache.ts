@@ -56,8 +56,8 @@ export class LocationCache {
     }
     // Directives that turn the use of stored responses off do the same for L0.
     const isBypassed = bypass.length > 0 && isAnySet(bypass, (template) => visit.text(template))
-    const isUnkept = noCache.length > 0 && isAnySet(noCache, (template) => visit.requestText(template))
-    const context = new LocationRequest(visit.context, this.#parts, address, { isBypassed, isUnkept })
+    const mustNotStore = noCache.length > 0 && isAnySet(noCache, (template) => visit.requestText(template))
+    const context = new LocationRequest(visit.context, this.#parts, address, { isBypassed, mustNotStore })
     return new CachingOrigin(cache, origin, context)
   }
 }
@@ -74,7 +74,7 @@ class LocationRequest implements CacheContext {
   readonly address: ProxyAddress
   readonly rules: CacheRules
   readonly isBypassed: boolean
-  readonly isUnkept: boolean
+  readonly mustNotStore: boolean
   readonly #context: RequestContext
   readonly #parts: LocationParts
 
@@ -82,14 +82,14 @@ class LocationRequest implements CacheContext {
     context: RequestContext,
     parts: LocationParts,
     address: ProxyAddress,
-    { isBypassed, isUnkept }: Pick<CacheContext, 'isBypassed' | 'isUnkept'>,
+    { isBypassed, mustNotStore }: Pick<CacheContext, 'isBypassed' | 'mustNotStore'>,
   ) {
     this.#context = context
     this.#parts = parts
     this.address = address
     this.rules = parts.rules
     this.isBypassed = isBypassed
-    this.isUnkept = isUnkept
+    this.mustNotStore = mustNotStore
   }
 
   report(status: ProxyStatus): void {
@@ -108,7 +108,7 @@ class LocationRequest implements CacheContext {
       seq,
       dependsOnCookies: false,
       keepsLifetime: true,
-      isCurrent: () => cache.isKept(key),
+      isCurrent: () => cache.touch(key),
     })
   }
 }

@@ -18,9 +18,9 @@ import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import { ProxyFill, type ProxyFillStart, type ProxyFills, passKeyOf } from './proxy-fill.ts'
+import { sendEntry, sendFile } from './send-entry.ts'
 import { type ProxyParts, purgeableAt } from './shared-response.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
-import { sendEntry, sendFile } from './stored-answer.ts'
 import { WatchedHead } from './watched-head.ts'
 
 /** After so many fills whose response was not for it a request is sent on by itself. */
@@ -61,9 +61,9 @@ export class ProxyCache {
     else this.#lookUp(client)
   }
 
-  /** True if an entry is there; notes that it was used. */
-  isKept(key: string): boolean {
-    return this.#parts.store.isKept(key)
+  /** Notes that a copy of an entry was used. False: the store has no such entry any more. */
+  touch(key: string): boolean {
+    return this.#parts.store.touch(key)
   }
 
   /** Takes in a purge that the ledger knows. */
@@ -146,7 +146,7 @@ export class ProxyCache {
   #fill(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
     const { context, request } = client
     const { noStore } = parseCacheControl(joinedField(request.headers, 'cache-control'))
-    const isStored = !context.isUnkept && !noStore
+    const isStored = !context.mustNotStore && !noStore
     const isShared = lookup !== undefined && isStored && firstField(request.headers, 'authorization') === undefined
     const first = isShared ? this.#joinable(key, context.address) : undefined
     // A fill that has its head knows on which fields the response depends, and so which fill is that of this client.
@@ -184,11 +184,11 @@ export class ProxyCache {
   }
 
   /** Refreshes a stale entry in the background: one request at a time in the instance, by the lease of its fill. */
-  #refresh({ context, origin, request: asked }: CacheClient, { key }: ProxyLookup): void {
+  #refresh({ context, origin, request: clientRequest }: CacheClient, { key }: ProxyLookup): void {
     const isInFlight = this.#joinable(key, context.address) !== undefined
     if (isInFlight || !this.#fills.hasRoomToRefresh || this.#pauses.isPaused(key)) return
     this.#pauses.failed(key)
-    const { clientAddress: _client, ...request } = asked
+    const { clientAddress: _client, ...request } = clientRequest
     // It is for all: the wishes of this client do not count.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
     const source = { context, origin, request: { ...request, method: 'GET', headers } }

@@ -129,7 +129,7 @@ export class ProxyFill implements FillPolicy<CacheClient> {
       parts: this.#parts,
       shared: this.shared,
       leader,
-      asked: leader ?? source,
+      requester: leader ?? source,
       stale: this.#stale,
       isShared,
       bodyMs: BODY_MS,

@@ -88,7 +88,7 @@ export class SharedResponse {
       memoryBytes: MAX_INLINE_BYTES,
       maxBytes: stored === undefined ? 0 : store.maxBodyBytes,
       openFile: () => store.files.begin(address.label),
-      onUnkept: (error) => {
+      onNotStored: (error) => {
         onUnstorable()
         if (error !== undefined) onProblem(error)
       },
@@ -193,7 +193,7 @@ export class SharedResponse {
   }
 
   async #written(buffer: BodyBuffer<IncomingBody>, key: string): Promise<Uint8Array | BodyFileRef | undefined> {
-    const kept = await buffer.kept()
+    const kept = await buffer.stored()
     if (kept === undefined || kept instanceof Uint8Array) return kept
     try {
       return await kept.commit(key)

@@ -22,8 +22,8 @@ interface UpstreamFetchOptions {
   readonly shared: SharedFill<CacheClient>
   /** The client that the request is sent for; undefined in a refresh. */
   readonly leader: CacheClient | undefined
-  /** The request that is sent on. */
-  readonly asked: Pick<CacheClient, 'context' | 'origin' | 'request'>
+  /** Its request is sent on. */
+  readonly requester: Pick<CacheClient, 'context' | 'origin' | 'request'>
   /** A stored response to validate. */
   readonly stale: ProxyEntry | undefined
   /** True if other requests may have the response. */
@@ -58,12 +58,15 @@ export class UpstreamFetch implements ResponseSink {
 
   start(): void {
     if (this.#isDone) return
-    const { asked, parts } = this.#options
+    const { requester, parts } = this.#options
     const known = this.#stale?.entry.headers
     const stale = known !== undefined && canBeValidated(known) ? known : undefined
     this.#sentAt = parts.clock.now()
     this.#whole = undefined
-    asked.origin.fetch({ ...asked.request, method: 'GET', headers: validatingFields(asked.request.headers, stale) }, this)
+    requester.origin.fetch(
+      { ...requester.request, method: 'GET', headers: validatingFields(requester.request.headers, stale) },
+      this,
+    )
   }
 
   /** Aborts the request, unless it has been answered. */
@@ -83,13 +86,13 @@ export class UpstreamFetch implements ResponseSink {
 
   head(head: ResponseHead, length: number | undefined): void {
     if (this.#isDone) return
-    const { asked, parts } = this.#options
+    const { requester, parts } = this.#options
     const stale = this.#stale
     if (stale !== undefined && head.status === 304 && canBeValidated(stale.entry.headers)) {
       this.#validated(stale, head)
       return
     }
-    if (stale !== undefined && mayReplaceStatus(stale.entry, head.status, asked.context.rules.useStale, parts.clock.now())) {
+    if (stale !== undefined && mayReplaceStatus(stale.entry, head.status, requester.context.rules.useStale, parts.clock.now())) {
       this.#serveInstead(stale)
       return
     }
@@ -118,9 +121,9 @@ export class UpstreamFetch implements ResponseSink {
       this.#finish({ kind: 'lost' })
       return
     }
-    const { asked, shared } = this.#options
+    const { requester, shared } = this.#options
     void response
-      .store(shared.key, asked.request.headers, () => this.#mayStore)
+      .store(shared.key, requester.request.headers, () => this.#mayStore)
       .then((isStored) => this.#finish({ kind: isStored ? 'stored' : 'lost' }))
   }
 
@@ -131,9 +134,9 @@ export class UpstreamFetch implements ResponseSink {
       this.#finish({ kind: 'lost' })
       return
     }
-    const { asked, leader, parts } = this.#options
+    const { requester, leader, parts } = this.#options
     const stale = this.#stale
-    if (stale !== undefined && mayReplaceFailure(stale.entry, error, asked.context.rules.useStale, parts.clock.now())) {
+    if (stale !== undefined && mayReplaceFailure(stale.entry, error, requester.context.rules.useStale, parts.clock.now())) {
       this.#serveInstead(stale)
       return
     }
@@ -142,8 +145,8 @@ export class UpstreamFetch implements ResponseSink {
   }
 
   get #isUnpurged(): boolean {
-    const { asked, shared } = this.#options
-    return shared.mayStore(purgeableAt(asked.context.address), 'proxy')
+    const { requester, shared } = this.#options
+    return shared.mayStore(purgeableAt(requester.context.address), 'proxy')
   }
 
   /** False: a purge has overtaken the fill, or an unsafe request to another worker could have without finding out about it. */
@@ -152,16 +155,16 @@ export class UpstreamFetch implements ResponseSink {
   }
 
   #storingOf(head: ResponseHead): Storing | Refusal {
-    const { context, request } = this.#options.asked
-    if (context.isUnkept) return { refused: 'no-cache' }
+    const { context, request } = this.#options.requester
+    if (context.mustNotStore) return { refused: 'no-cache' }
     const ruleSeconds = context.rules.validSeconds(head.status)
     const times = { sentAt: this.#sentAt, receivedAt: this.#options.parts.clock.now() }
     return storingOf({ request: { ...request, method: 'GET' }, head, ruleSeconds, ...times })
   }
 
   #keyOf({ vary }: Storing): string {
-    const { asked, parts } = this.#options
-    return parts.store.keyOf(asked.context.address, vary, asked.request.headers)
+    const { requester, parts } = this.#options
+    return parts.store.keyOf(requester.context.address, vary, requester.request.headers)
   }
 
   /** The stored response is still valid. */
@@ -219,21 +222,21 @@ export class UpstreamFetch implements ResponseSink {
    * identify its client.
    */
   #forward(head: ResponseHead, length: number | undefined, refused: string): void {
-    const { asked, isShared, parts, shared } = this.#options
+    const { requester, isShared, parts, shared } = this.#options
     const isFailure = head.status >= 500 && (refused === 'no-lifetime' || refused === 'size')
     this.refused = refused
     shared.close()
     this.#respond({ ...head, createdAt: parts.clock.now(), length, isStored: false }, undefined)
-    if (isFailure && isShared && !isPersonal(asked.request.headers)) shared.offer()
+    if (isFailure && isShared && !isPersonal(requester.request.headers)) shared.offer()
     shared.end({ kind: isFailure || !isShared ? 'unshared' : 'pass', detail: refused })
     if (this.response?.hasReaders === false) this.#finish({ kind: 'lost' })
   }
 
   #respond(response: Delivered, stored: SharedResponseOptions['stored']): void {
-    const { asked, onAnswer, parts, shared } = this.#options
+    const { requester, onAnswer, parts, shared } = this.#options
     this.response = new SharedResponse({
       parts,
-      address: asked.context.address,
+      address: requester.context.address,
       response,
       stored,
       whole: this.#whole,

@@ -167,8 +167,8 @@ function admit(tools: L0Admission, offering: OfferingRequest, offer: L0Offer): A
 function purgeablesOf({ request, client }: OfferingRequest, { label, path, tags }: L0Offer): Purgeable[] {
   const parsed = parseHost(client.host)
   const host = parsed === 'bad_host' ? '' : parsed.hostname
-  const asked = { label, host, path: request.path, tags }
-  return path === request.path ? [asked] : [asked, { ...asked, path }]
+  const requested = { label, host, path: request.path, tags }
+  return path === request.path ? [requested] : [requested, { ...requested, path }]
 }
 
 interface Admitted {

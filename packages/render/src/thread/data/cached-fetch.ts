@@ -16,8 +16,8 @@ interface CachedFetchOptions {
 interface CachedRequest {
   readonly site: SiteRequest
   readonly wish: FetchWish
-  /** Of the request that it is made for. */
-  readonly asked: Pick<DataQuestion, 'place' | 'cameBack'>
+  /** About the request that it is made for. */
+  readonly facts: Pick<DataQuestion, 'place' | 'cameBack'>
 }
 
 /** Takes the answer, as the sink of a fetch does. */
@@ -49,12 +49,12 @@ export class CachedFetch {
    */
   async run(request: CachedRequest, sink: CachedSink, signal: AbortSignal): Promise<void> {
     const { fetch, data } = this.#options
-    const { site, wish, asked } = request
+    const { site, wish, facts } = request
     if (!isStorableRequest(site, wish)) {
       await fetch.run(site, sink, signal)
       return
     }
-    const question: Question = { parts: fetchKeyParts(site), tags: [...wish.tags], ttlMs: ttlOf(wish.revalidate), ...asked }
+    const question: Question = { parts: fetchKeyParts(site), tags: [...wish.tags], ttlMs: ttlOf(wish.revalidate), ...facts }
     const found = await data.read({ ...question, mode: 'read' })
     if (signal.aborted && found.kind !== 'fill') throw signal.reason
     if (found.kind === 'hit' && (await deliver(found.body, found.tags, sink))) {

@@ -40,9 +40,9 @@ export class RouteRulesStage implements Stage {
       sendStatus(context, 400)
       return 'answered'
     }
-    const asked: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
+    const request: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
     for (const table of tables) {
-      for (const match of table.matches(asked)) {
+      for (const match of table.matches(request)) {
         // L0 answers HEAD with its entry for GET: if a rule is for one of them alone, the response stays out of L0.
         if (match.tellsHeadFromGet) context.withdrawFromL0()
         if (!match.isForMethod) continue

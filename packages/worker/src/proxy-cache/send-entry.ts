@@ -35,7 +35,7 @@ export function sendFile(client: CacheClient, served: ServedEntry, handle: FileH
     read: async (into, at) => (await handle.read(into, 0, into.byteLength, at)).bytesRead,
     close: () => handle.close().catch(() => undefined),
   }
-  const body = BodyBuffer.stored(blocks, file, bytes)
+  const body = BodyBuffer.ofFile(blocks, file, bytes)
   const delivery = new BodyDelivery(body, sink, { from, to: request.method === 'HEAD' ? from : to })
   sink.attach(delivery)
   sink.head(head, length)
