@@ -84,7 +84,7 @@ export type RevokeRequest = Guarded<typeof revokeRequest>
 
 /** Tokens that must not be accepted, added to those that are known. Times in milliseconds since the epoch. */
 export const revocations = guard.object({
-  tokens: guard.arrayOf(guard.object({ jti, expiresAt: guard.number })),
+  tokens: guard.arrayOf(guard.object({ jti, username, expiresAt: guard.number })),
   /** Tokens of these users that were issued earlier. */
   users: guard.arrayOf(guard.object({ username, issuedBefore: guard.number })),
   /** All tokens that were issued earlier. */

@@ -134,11 +134,14 @@ export class RedisClient {
     }
   }
 
-  /** Receives the messages of a channel as long as Redis is there. Returns how to stop. */
-  subscribe(channel: string, onMessage: (message: string) => void): () => void {
+  /**
+   * Receives the messages of a channel as long as Redis is there. Returns how to stop.
+   * @param onSubscribed messages come from now on: at the beginning, and after each loss
+   */
+  subscribe(channel: string, onMessage: (message: string) => void, onSubscribed: () => void = () => undefined): () => void {
     const { name, clock } = this.#options
     const onLost = (error: Error) => this.#lost(error)
-    const subscription = new Subscription({ address: this.#address, name, channel, onMessage, onLost, clock })
+    const subscription = new Subscription({ address: this.#address, name, channel, onMessage, onSubscribed, onLost, clock })
     this.#subscriptions.add(subscription)
     return () => {
       this.#subscriptions.delete(subscription)

@@ -8,6 +8,8 @@ interface SubscriptionOptions {
   readonly name: string
   readonly channel: string
   readonly onMessage: (message: string) => void
+  /** Messages come from now on: at the beginning, and after each loss. */
+  readonly onSubscribed: () => void
   readonly onLost: (error: Error) => void
   readonly clock: Pick<Clock, 'after'>
 }
@@ -39,7 +41,7 @@ export class Subscription {
   }
 
   #connect(): void {
-    const { address, name, channel, onMessage, onLost } = this.#options
+    const { address, name, channel, onMessage, onSubscribed, onLost } = this.#options
     const connection = connectOnce(address, name, this.#tries++)
     this.#connection = connection
     connection.on('error', onLost)
@@ -49,6 +51,7 @@ export class Subscription {
       connection.subscribe(channel).then(
         () => {
           this.#failures = 0
+          onSubscribed()
         },
         (error: unknown) => {
           onLost(asError(error))

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { EVERYTHING, type Purge, type PurgedStore, PurgeLedger, type PurgeOrder, type PurgeScope, purgeTargets } from '@svc/cache'
 import { CloseStack, systemClock } from '@svc/core'
 import type { PurgeMember } from '@svc/processes'
-import type { GenerationSpec } from '@svc/protocol'
+import type { GenerationSpec, Revocations } from '@svc/protocol'
 import { RedisClient } from '@svc/redis'
 import { createLogger } from '@svc/telemetry'
 import {
@@ -21,6 +21,7 @@ import {
 import { Instances } from '../src/instances/instances.ts'
 import { PurgeCoordinator } from '../src/purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../src/purges/purge-numbers.ts'
+import { SessionStore } from '../src/sessions/session-store.ts'
 
 const tagged = (...tags: string[]): PurgeOrder => ({ layers: ['isr'], scopes: [{ kind: 'tags', tags }], mode: 'drop' })
 const noStore: PurgedStore = { purge: async () => 0, beginPurge: async () => ({ count: 0, followed: undefined }) }
@@ -62,6 +63,7 @@ class Master {
   purges!: PurgeCoordinator
   worker!: ScriptedWorker
   instances!: Instances
+  sessions!: SessionStore
   #stack = new CloseStack((step, error) => assert.fail(`${step}: ${error.message}`))
 
   constructor(stateDir: string) {
@@ -97,7 +99,10 @@ class Master {
       logger,
     })
     this.#stack = new CloseStack((step, error) => assert.fail(`${step}: ${error.message}`))
-    instances = await Instances.open({ spec, purges: this.purges, clock: systemClock, logger }, this.#stack)
+    const store = await SessionStore.open({ file: join(this.stateDir, 'sessions.json'), clock: systemClock, logger })
+    this.sessions = store
+    const revocations = { all: () => store.revocations, merge: async (ofOthers: Revocations) => store.merge(ofOthers)?.saved }
+    instances = await Instances.open({ spec, purges: this.purges, revocations, clock: systemClock, logger }, this.#stack)
     assert.ok(instances)
     this.instances = instances
     await instances.join()
@@ -109,6 +114,18 @@ class Master {
 
   stop(): Promise<unknown> {
     return this.#stack.close()
+  }
+
+  /** Ends a token of a user, as a logout does. */
+  async revoke(jti: string, username = 'vera', expiresAt = Date.now() + 600_000): Promise<void> {
+    const revoked = this.sessions.revoke({ jti, holder: { username, expiresAt } })
+    assert.ok(revoked)
+    await Promise.all([revoked.saved, this.instances.revocations.share(revoked.ended)])
+  }
+
+  /** Tokens that this instance does not accept. */
+  get revoked(): string[] {
+    return this.sessions.revocations.tokens.map(({ jti }) => jti).sort()
   }
 
   tags(): string[] {
@@ -288,6 +305,44 @@ describe('instances that share a Redis', () => {
     await introduced(a, b)
     const { l2, instances } = await a.purges.purge(tagged('posts'))
     assert.deepEqual([l2, instances, b.tags()], ['purged', { acked: 2, known: 2 }, ['posts']])
+  })
+
+  test('end sessions on all of them, on one that joins later, and after a restart without Redis', async (t) => {
+    const w = await world(t)
+    if (w === undefined) return
+    const [a, b] = [await w.master('a'), await w.master('b')]
+    await a.revoke('one')
+    await waitFor('the other instance has it', () => b.revoked.includes('one'))
+    await b.revoke('two words')
+    await a.revoke('past', 'vera', Date.now() + 1)
+    const changed = new Map([['vera', 'new hash']])
+    a.sessions.followPasswords(new Map([['vera', 'old hash']]))
+    const ended = a.sessions.followPasswords(changed)
+    assert.ok(ended)
+    await a.instances.revocations.share(ended.ended)
+    await waitFor('the user has ended', () => b.sessions.revocations.users.some(({ username }) => username === 'vera'))
+    const c = await w.master('c')
+    assert.deepEqual(c.revoked.length, 2)
+    assert.deepEqual(c.sessions.revocations.users, a.sessions.revocations.users)
+    await b.stop()
+    await w.redis.child.kill()
+    const again = new Master(b.stateDir)
+    t.after(() => again.stop())
+    await again.start(w.redis.url, 'b')
+    assert.ok(again.revoked.includes('one'))
+  })
+
+  test('end sessions when Redis is back, from empty, if it was away', async (t) => {
+    const w = await world(t)
+    if (w === undefined) return
+    const [a, b] = [await w.master('a'), await w.master('b')]
+    await introduced(a, b)
+    await w.redis.child.kill()
+    await waitFor('the loss is noticed', () => a.instances.problem !== undefined)
+    await a.revoke('late')
+    assert.deepEqual(b.revoked, [])
+    w.redis = await startRedis(t, w.program, { socket: w.redis.socket })
+    await waitFor('the other instance has it', () => b.revoked.includes('late'))
   })
 
   test('take an order that they cannot read for a purge of everything', async (t) => {

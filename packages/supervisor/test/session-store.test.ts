@@ -43,7 +43,7 @@ test('sessions, revocations and known networks survive the process', async (t) =
   await store.revoke({ jti: 'a' })?.saved
   const next = await bench.open()
   assert.deepEqual(next.records, [bench.session('b', { kind: 'token' })])
-  assert.deepEqual(next.revocations.tokens, [{ jti: 'a', expiresAt: bench.clock.now() + HOUR }])
+  assert.deepEqual(next.revocations.tokens, [{ jti: 'a', username: 'ann', expiresAt: bench.clock.now() + HOUR }])
   assert.deepEqual(next.networks, { ann: ['192.0.2.1'] })
   assert.equal(statSync(bench.file).mode & 0o777, 0o600)
 })
@@ -66,9 +66,9 @@ test('a token that is on no record is revoked by its holder alone', async (t) =>
   assert.equal(store.revoke({ jti: 'x' }), undefined)
   const expiresAt = bench.clock.now() + HOUR
   const revoked = store.revoke({ jti: 'x', holder: { username: 'ann', expiresAt } })
-  assert.deepEqual(revoked?.ended.tokens, [{ jti: 'x', expiresAt }])
+  assert.deepEqual(revoked?.ended.tokens, [{ jti: 'x', username: 'ann', expiresAt }])
   await revoked?.saved
-  assert.deepEqual((await bench.open()).revocations.tokens, [{ jti: 'x', expiresAt }])
+  assert.deepEqual((await bench.open()).revocations.tokens, [{ jti: 'x', username: 'ann', expiresAt }])
 })
 
 test('a user has at most a hundred sessions: the one that expires first ends, and none of another user', async (t) => {
@@ -80,7 +80,7 @@ test('a user has at most a hundred sessions: the one that expires first ends, an
     assert.equal(await store.add(bench.session(`s${i}`, { expiresAt: bench.clock.now() + life })), undefined)
   }
   const ended = await store.add(bench.session('one more'))
-  assert.deepEqual(ended?.tokens, [{ jti: 's99', expiresAt: bench.clock.now() + HOUR - 99_000 }])
+  assert.deepEqual(ended?.tokens, [{ jti: 's99', username: 'ann', expiresAt: bench.clock.now() + HOUR - 99_000 }])
   assert.equal(ids(store).length, 101)
   assert.ok(ids(store).includes('other') && !ids(store).includes('s99'))
 })

@@ -32,7 +32,7 @@ export class WatchedInstance {
     destination: { write: (line) => void this.lines.push(JSON.parse(line)) },
   })
   readonly losses = new IsolateLosses()
-  readonly redis = { problem: undefined as string | undefined, figures: undefined as never }
+  readonly redis = { problem: undefined as string | undefined }
   /** The latest process of each kind is the last. */
   readonly workers: ScriptedProcess[] = []
   readonly hosts: ScriptedProcess[] = []
@@ -110,7 +110,7 @@ export class WatchedInstance {
     const up = () => ({ worker: workers.ready.length, host: hosts.measured.length })
     const figures = { generation: () => 1, up, isr, proxy: { shares: () => [] } }
     const metrics = new MetricsCollector(timings.metricsTimeoutMs, false, figures)
-    const caches = { redis: this.redis }
+    const caches = { instances: this.redis }
     const analytics = this.#openAnalytics(config.server.state_dir)
     this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, analytics, caches }
     this.#watch()

@@ -50,7 +50,7 @@ test('a token counts only while it is ours, in time, not revoked, and its user i
   const revoke = (revocations: Partial<Parameters<typeof server.revocations.add>[0]>) =>
     server.revocations.add({ tokens: [], users: [], issuedBefore: 0, ...revocations }, Date.now())
   const soon = Date.now() + 60_000
-  revoke({ tokens: [{ jti: 'stolen', expiresAt: soon }] })
+  revoke({ tokens: [{ jti: 'stolen', username: 'vera', expiresAt: soon }] })
   assert.equal(await statusOf(await bearer('root', { jti: 'stolen' })), 401)
   assert.equal(await statusOf(await bearer('root', { jti: 'other' })), 200)
   revoke({ users: [{ username: 'vera', issuedBefore: soon }] })

@@ -85,7 +85,7 @@ for (const name of Object.keys(engines) as EngineName[]) {
     const { server, open } = await start(t)
     const [ended, other] = [await open('vera'), await open('root')]
     server.revocations.add(
-      { tokens: [{ jti: 'id of vera', expiresAt: Date.now() + 60_000 }], users: [], issuedBefore: 0 },
+      { tokens: [{ jti: 'id of vera', username: 'vera', expiresAt: Date.now() + 60_000 }], users: [], issuedBefore: 0 },
       Date.now(),
     )
     await ended.ended()

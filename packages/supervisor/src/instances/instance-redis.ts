@@ -12,6 +12,9 @@ export interface InstanceRedis extends SharedCommands {
   command(name: string, args: readonly (string | Buffer)[]): Promise<unknown>
   /** Opens a connection of its own. Rejects if Redis is away. */
   open(): Promise<WaitingConnection>
-  /** Receives the messages of a channel as long as Redis is there. Returns how to stop. */
-  subscribe(channel: string, onMessage: (message: string) => void): () => void
+  /**
+   * Receives the messages of a channel as long as Redis is there. Returns how to stop.
+   * @param onSubscribed messages come from now on: at the beginning, and after each loss
+   */
+  subscribe(channel: string, onMessage: (message: string) => void, onSubscribed?: () => void): () => void
 }

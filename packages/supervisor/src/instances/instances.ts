@@ -9,10 +9,12 @@ import { DeferredOrders } from './deferred-orders.ts'
 import { InstanceRegistry } from './instance-registry.ts'
 import { PurgePublisher } from './purge-publisher.ts'
 import { PurgeSubscriber } from './purge-subscriber.ts'
+import { type OwnRevocations, SharedRevocations } from './shared-revocations.ts'
 
 interface InstancesOptions {
   readonly spec: () => GenerationSpec
   readonly purges: PurgeCoordinator
+  readonly revocations: OwnRevocations
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -20,9 +22,10 @@ interface InstancesOptions {
 /** How long a start waits for Redis. */
 const START_MS = 2_000
 
-/** The other instances that share the Redis of `redis.url`: purges go to them, and come from them. */
+/** The other instances that share the Redis of `redis.url`: purges and ended sessions go to them, and come from them. */
 export class Instances {
   readonly publisher: PurgePublisher
+  readonly revocations: SharedRevocations
   readonly #redis: RedisClient
   readonly #registry: InstanceRegistry
   readonly #subscriber: PurgeSubscriber
@@ -45,6 +48,7 @@ export class Instances {
       labels: () => ['', ...spec().sites.map(({ label }) => label)],
       closeSharedCache: () => purges.closeSharedCache(),
     })
+    this.revocations = new SharedRevocations({ ...common, own: options.revocations })
     this.#subscriber = new PurgeSubscriber({
       ...common,
       file: placeFile(config.server.state_dir),
@@ -61,6 +65,8 @@ export class Instances {
     const { spec, clock, logger } = options
     const { redis, scaling, server } = spec().config
     if (redis.url === undefined) return undefined
+    const deferred = await DeferredOrders.open(join(server.state_dir, 'deferred-purges.jsonl'))
+    const last = await readPlace(server.state_dir, logger)
     const client = new RedisClient({
       url: redis.url,
       connections: 1,
@@ -68,12 +74,13 @@ export class Instances {
       clock,
       onChange: ({ problem }) => {
         if (stack.isClosing) return
-        if (problem === undefined) logger.info('Redis is available')
-        else logger.warn({ problem }, 'Redis is not available: this instance goes on without the others')
+        if (problem === undefined) {
+          logger.info('Redis is available')
+          void instances.revocations.compare()
+        } else logger.warn({ problem }, 'Redis is not available: this instance goes on without the others')
       },
     })
-    const deferred = await DeferredOrders.open(join(server.state_dir, 'deferred-purges.jsonl'))
-    const instances = new Instances(client, { deferred, last: await readPlace(server.state_dir, logger) }, options)
+    const instances = new Instances(client, { deferred, last }, options)
     stack.push('Redis', () => instances.#close())
     return instances
   }
@@ -84,7 +91,7 @@ export class Instances {
    */
   async join(): Promise<void> {
     await this.#redis.ready(START_MS)
-    await this.#registry.start()
+    await Promise.all([this.#registry.start(), this.revocations.start()])
     await this.publisher.start()
     await this.#subscriber.start()
   }
@@ -102,6 +109,7 @@ export class Instances {
 
   async #close(): Promise<void> {
     this.publisher.close()
+    this.revocations.close()
     await this.#subscriber.close()
     await this.#registry.close()
     this.#redis.close()

@@ -6,6 +6,7 @@ import { builtinRules, type Observations } from '../alerts/builtin-rules.ts'
 import { Look } from '../alerts/look.ts'
 import { MetricRules } from '../alerts/metric-rules.ts'
 import type { Rule } from '../alerts/rule.ts'
+import type { Instances } from '../instances/instances.ts'
 import { sloRules } from '../slos/slo-rules.ts'
 import { Slos } from '../slos/slos.ts'
 import { diskSpaces } from './instance-health.ts'
@@ -16,7 +17,7 @@ export type WatchedParts = Pick<
   MasterParts,
   'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics' | 'analytics'
 > & {
-  readonly caches: Pick<MasterParts['caches'], 'redis'>
+  readonly caches: { readonly instances: Pick<Instances, 'problem'> | undefined }
 }
 
 /** A file system on this machine answers at once. */
@@ -56,7 +57,7 @@ function observe(parts: WatchedParts, clock: Clock, looked: Looked): Observation
     queued: queuedBySite(parts),
     ...looked,
     lastReload: reloader.last,
-    redisProblem: caches.redis?.problem,
+    redisProblem: caches.instances?.problem,
   }
 }
 

@@ -14,7 +14,7 @@ import {
   surveySite,
   watchSettings,
 } from '@svc/processes'
-import type { GenerationSpec } from '@svc/protocol'
+import type { GenerationSpec, Revocations } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/order-certificate.ts'
 import { Analytics } from '../analytics/analytics.ts'
@@ -143,7 +143,7 @@ function makeMetrics(
       shares: () => caches.store.room.usages(),
     },
     proxy: { shares: () => caches.proxy.room.usages() },
-    redis: caches.redis,
+    redis: caches.instances,
   })
 }
 
@@ -307,16 +307,25 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   const flowFeed = new FlowFeed(() => workers.ready)
   const store = await SessionStore.open({ file: join(spec().config.server.state_dir, 'sessions.json'), clock, logger })
+  const revocations = {
+    all: () => store.revocations,
+    merge: async (ofOthers: Revocations) => {
+      const merged = store.merge(ofOthers)
+      if (merged !== undefined) await Promise.all([merged.saved, workers.revoke(merged.ended)])
+    },
+  }
+  const onPurged = ({ layers }: PurgeOrder) => metrics.countPurge(layers)
+  const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, revocations, onPurged }, stack)
   const sessions = new Sessions({
     store,
     admin: () => spec().config.admin,
-    announce: (revocations) => workers.revoke(revocations),
+    announce: async (ended) => {
+      await Promise.all([workers.revoke(ended), caches.instances?.revocations.share(ended)])
+    },
     clock,
     logger,
   })
   await sessions.followUsers()
-  const onPurged = ({ layers }: PurgeOrder) => metrics.countPurge(layers)
-  const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, onPurged }, stack)
   const metrics = makeMetrics(options, { workers, hosts, caches })
   const watcher = new SiteWatcher({
     own: ownDirectories(access),

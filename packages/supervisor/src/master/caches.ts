@@ -7,6 +7,7 @@ import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { Instances } from '../instances/instances.ts'
+import type { OwnRevocations } from '../instances/shared-revocations.ts'
 import { Leases } from '../leases/leases.ts'
 import { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../purges/purge-numbers.ts'
@@ -28,6 +29,8 @@ interface CachesOptions {
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
+  /** Ended sessions go to the instances that share Redis, too. */
+  readonly revocations: OwnRevocations
   readonly onPurged: (order: PurgeOrder) => void
 }
 
@@ -89,8 +92,8 @@ export class Caches {
     stack.push('leases', () => caches.leases.close())
     stack.push('upkeep of the stores', () => caches.#eachUpkeep((upkeep) => upkeep.close()))
     caches.#eachUpkeep((upkeep) => upkeep.start())
-    const { logger } = options
-    caches.#instances = await Instances.open({ spec, purges: caches.purges, clock, logger }, stack)
+    const { logger, revocations } = options
+    caches.#instances = await Instances.open({ spec, purges: caches.purges, revocations, clock, logger }, stack)
     return caches
   }
 
@@ -99,13 +102,8 @@ export class Caches {
     return (await this.store.trouble()) ?? (await this.proxy.trouble())
   }
 
-  /** See `Instances.join`. */
-  async joinInstances(): Promise<void> {
-    await this.#instances?.join()
-  }
-
-  /** The Redis that the instances share. `problem`: why it is not usable. undefined: no `redis.url` is set. */
-  get redis(): Pick<Instances, 'problem' | 'figures'> | undefined {
+  /** The instances that share a Redis; undefined: no `redis.url` is set. */
+  get instances(): Instances | undefined {
     return this.#instances
   }
 

@@ -82,7 +82,7 @@ export async function healthOf({
     workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.looping > 0 },
     disks,
     isrCache: { problem },
-    ...(caches.redis !== undefined && { redis: caches.redis }),
+    ...(caches.instances !== undefined && { redis: caches.instances }),
     ...(certificateProblems === undefined ? {} : { tlsCerts: { problems: certificateProblems } }),
   })
 }

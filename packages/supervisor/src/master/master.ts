@@ -90,7 +90,7 @@ export class Master {
     const { parts, watcher } = await assemble({ ...common, stack })
     this.#parts = parts
     const { workers, hosts, served } = parts
-    await parts.caches.joinInstances()
+    await parts.caches.instances?.join()
     await this.#openControl()
     this.#run.checkStop()
     await this.#run.unlessStopped(Promise.all([workers.start(), hosts.start(), served.begin(spec)]))

@@ -22,6 +22,8 @@ const MAX_RECORDS = 10_000
 const MAX_RECORDS_OF_USER = 100
 /** Revoked tokens of one user that are remembered one by one. Past it, all that were issued to the user until then have ended. */
 const MAX_REVOKED_OF_USER = 100
+/** Revoked tokens of all users, with those of other instances. Past it, all tokens that were issued until then have ended. */
+const MAX_REVOKED = 100_000
 /** Users whose earlier tokens have ended. Past it, the time that is dropped counts for every user. */
 const MAX_CUTOFFS = 10_000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -130,7 +132,7 @@ export class SessionStore {
   get revocations(): Revocations {
     this.#prune()
     return {
-      tokens: Array.from(this.#revoked.values(), ({ jti, expiresAt }) => ({ jti, expiresAt })),
+      tokens: [...this.#revoked.values()],
       users: Array.from(this.#cutoffs, ([username, issuedBefore]) => ({ username, issuedBefore })),
       issuedBefore: this.#issuedBefore,
     }
@@ -186,6 +188,30 @@ export class SessionStore {
   }
 
   /**
+   * Ends what has ended on another instance, in memory at once. `saved` resolves when that is on disk, and rejects with SUP_SESSIONS.
+   * Undefined: all of it has ended here already.
+   */
+  merge(revocations: Revocations): { readonly ended: Revocations; readonly saved: Promise<void> } | undefined {
+    this.#prune()
+    const now = this.#clock.now()
+    const users = revocations.users.filter(({ username, issuedBefore }) => issuedBefore > (this.#cutoffs.get(username) ?? 0))
+    const tokens = revocations.tokens.filter(({ jti, expiresAt }) => expiresAt > now && !this.#revoked.has(jti))
+    const issuedBefore = Math.max(this.#issuedBefore, revocations.issuedBefore)
+    if (users.length + tokens.length === 0 && issuedBefore === this.#issuedBefore) return undefined
+    this.#issuedBefore = issuedBefore
+    for (const one of users) this.#setCutoff(one.username, one.issuedBefore)
+    for (const token of tokens) {
+      this.#records.delete(token.jti)
+      this.#revoked.set(token.jti, token)
+    }
+    if (this.#revoked.size > MAX_REVOKED) {
+      this.#issuedBefore = nextSecond(now)
+      this.#revoked.clear()
+    }
+    return { ended: { tokens, users, issuedBefore: this.#issuedBefore }, saved: this.#save() }
+  }
+
+  /**
    * Ends what was issued to users who had another password when this was last called, and to those who are gone, in memory at once.
    * `saved` rejects with SUP_SESSIONS. A user who was not known then keeps all. Undefined: nothing has changed.
    * @param passwords a digest of the password hash of each user
@@ -206,19 +232,23 @@ export class SessionStore {
     this.#records.delete(jti)
     this.#revoked.set(jti, { jti, username, expiresAt })
     const ofUser = [...this.#revoked.values()].filter((one) => one.username === username)
-    if (ofUser.length <= MAX_REVOKED_OF_USER) return { tokens: [{ jti, expiresAt }], users: [], issuedBefore: 0 }
+    if (ofUser.length <= MAX_REVOKED_OF_USER) return { tokens: [{ jti, username, expiresAt }], users: [], issuedBefore: 0 }
     return { tokens: [], users: [this.#cutOff(username)], issuedBefore: this.#issuedBefore }
   }
 
   /** Ends all that was issued to a user until now. */
   #cutOff(username: string): Revocations['users'][number] {
     const issuedBefore = nextSecond(this.#clock.now())
+    this.#setCutoff(username, issuedBefore)
+    for (const [jti, one] of this.#revoked) if (one.username === username) this.#revoked.delete(jti)
+    return { username, issuedBefore }
+  }
+
+  #setCutoff(username: string, issuedBefore: number): void {
     this.#cutoffs.delete(username)
     const [oldest = 0] = this.#cutoffs.values()
     if (this.#cutoffs.size >= MAX_CUTOFFS) this.#issuedBefore = Math.max(this.#issuedBefore, oldest)
     setNewest(this.#cutoffs, username, issuedBefore, MAX_CUTOFFS)
-    for (const [jti, one] of this.#revoked) if (one.username === username) this.#revoked.delete(jti)
-    return { username, issuedBefore }
   }
 
   /** The record that has to go for one more of a user. */

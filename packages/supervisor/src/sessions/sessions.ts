@@ -21,7 +21,7 @@ interface SessionsOptions {
   readonly store: SessionStore
   /** `[admin]` of the configuration in service: secret and users follow a reload. */
   readonly admin: () => Config['admin']
-  /** Resolves when no worker accepts these tokens any more. */
+  /** Resolves when no worker accepts these tokens any more, and the other instances have been told. */
   readonly announce: (revocations: Revocations) => Promise<void>
   readonly clock: Clock
   readonly logger: Logger
