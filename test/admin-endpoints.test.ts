@@ -40,10 +40,13 @@ async function listed(server: Server): Promise<Listed[]> {
 }
 
 /** Starts a server with one site. */
-function start(t: TestContext, more = ''): Promise<Server> {
+function start(t: TestContext, more = '', variables: Readonly<Record<string, string>> = {}): Promise<Server> {
   const root = tempSite(t, { 'app/page.tsx': page })
   const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
-  return startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${more}\n${adminToml}\n${site}` })
+  return startServer(t, {
+    config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${more}\n${adminToml}\n${site}`,
+    env: variables,
+  })
 }
 
 test('a worker and a render host are replaced one at a time, and no request fails meanwhile', async (t) => {
@@ -114,6 +117,81 @@ test('the state of upstreams is summed over the workers; a server that refuses c
   assert.ok(refusing.failures >= 2)
   const { json } = await ask(server, 'GET', '/vhosts')
   assert.deepEqual(json.vhosts[0].names, ['up.test'])
+})
+
+test('an operator takes a server of an upstream group out of all workers and back, over a reload, a new worker and a restart', async (t) => {
+  const backends = await Promise.all(
+    ['a', 'b'].map(async (name) => {
+      const backend = createServer((_, response) => response.end(name))
+      t.after(() => backend.close())
+      const { promise, resolve } = Promise.withResolvers<void>()
+      backend.listen(0, '127.0.0.1', resolve)
+      await promise
+      return `127.0.0.1:${(backend.address() as AddressInfo).port}`
+    }),
+  )
+  const dir = tempDir(t)
+  const socket = `unix:${dir}/none.sock`
+  const servers = `${backends.map((address) => `server ${address};`).join(' ')} server ${socket} backup;`
+  const file = join(dir, 'a.conf')
+  const text = `upstream back.end { ${servers} }\nserver { listen 127.0.0.1:0; server_name up.test; location / { proxy_pass http://back.end; } }\n`
+  writeFiles(dir, { 'a.conf': text })
+  const more = `vhosts = ["${file}"]`
+  const state = { SVC_SERVER__STATE_DIR: tempDir(t) }
+  let server = await start(t, more, state)
+  const names = async () => {
+    const url = server.ready.listen.at(-1) ?? ''
+    const answers = await Promise.all(Array.from({ length: 16 }, () => fetchHttp(`${url}/`, { host: 'up.test' })))
+    return [...new Set(answers.map(({ text: name, status }) => (status === 200 ? name : status)))].toSorted()
+  }
+  const path = `/upstreams/back.end/${backends[0]}`
+  const put = (down: unknown) => ask(server, 'PUT', path, { down })
+  assert.deepEqual(await names(), ['a', 'b'])
+  assert.deepEqual((await put(true)).json, { ok: true, upstream: 'back.end', server: backends[0], down: true })
+  const states = async () => {
+    const all = (await ask(server, 'GET', '/upstreams')).json.upstreams[0].servers as { state: string }[]
+    return all.slice(0, 2).map(({ state }) => state)
+  }
+  assert.deepEqual([await names(), await states()], [['b'], ['down', 'up']])
+  const { json } = await ask(server, 'GET', '/audit')
+  assert.partialDeepStrictEqual(json.entries[0], {
+    username: 'root',
+    action: 'PUT /__svc/admin/api/upstreams/:name/:server',
+    target: JSON.stringify({ name: 'back.end', server: backends[0], down: true }),
+    result: 'ok',
+  })
+
+  writeFiles(dir, { 'a.conf': `# reloaded\n${text}` })
+  assert.equal((await ask(server, 'POST', '/reload')).status, 200)
+  const worker = (await listed(server))[0] ?? assert.fail()
+  process.kill(worker.pid, 'SIGKILL')
+  await waitFor(
+    'a new worker',
+    async () => {
+      const all = (await listed(server)).filter(({ kind }) => kind === worker.kind)
+      return all.every(({ pid, state }) => pid !== worker.pid && state === 'ready')
+    },
+    PROCESS_WAIT_MS,
+  )
+  assert.deepEqual([await names(), await states()], [['b'], ['down', 'up']])
+
+  await server.child.kill()
+  await server.child.exited
+  server = await start(t, more, state)
+  assert.deepEqual([await names(), await states()], [['b'], ['down', 'up']])
+  assert.equal((await put(false)).status, 200)
+  assert.deepEqual(
+    [await names(), await states()],
+    [
+      ['a', 'b'],
+      ['up', 'up'],
+    ],
+  )
+  const ofSocket = await ask(server, 'PUT', `/upstreams/back.end/${encodeURIComponent(socket)}`, { down: true })
+  assert.deepEqual([ofSocket.status, ofSocket.json.server], [200, socket])
+  const unknown = await ask(server, 'PUT', '/upstreams/back.end/127.0.0.1:1', { down: true })
+  assert.deepEqual([unknown.status, unknown.json.code], [404, 'unknown_upstream'])
+  assert.equal((await put('yes')).status, 400)
 })
 
 test('the site and the overview follow a flush', async (t) => {

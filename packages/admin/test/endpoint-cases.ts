@@ -194,6 +194,11 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin/api/certs': { answer: { ok: true, certs: [{ names: ['a.test'], state: 'valid' }] } },
   'POST /__svc/admin/api/certs/renew': { query: { host: 'auto.test' }, status: 202, answer: { ok: true, host: 'auto.test' } },
   'GET /__svc/admin/api/upstreams': { answer: { ok: true, upstreams: [{ name: 'backend' }], is_partial: true } },
+  'PUT /__svc/admin/api/upstreams/:name/:server': {
+    params: { name: 'backend', server: 'a:80' },
+    body: { down: true },
+    answer: { ok: true, upstream: 'backend', server: 'a:80', down: true },
+  },
   'GET /__svc/admin/api/audit': { query: { limit: '1' }, answer: { ok: true, entries: [auditRecord], cursor: 7 } },
 
   'GET /__svc/admin/api/flows': { answer: { ok: true, is_partial: true }, naming: { query: { site: 'shop' } } },

@@ -323,6 +323,7 @@ export class FakePlane implements ControlPlane {
       answered: 1,
       total: 2,
     }),
+    setServerDown: async (order) => void this.calls.push({ serverDown: order }),
     certificates: async () => [
       {
         names: ['a.test'],

@@ -17,6 +17,16 @@ const maintenance = guard.object({
   retry_after_secs: guard.number,
 })
 
+/** Takes a server of an upstream group out of service, or back into it. */
+export const serverOrder = guard.object({
+  upstream: guard.string,
+  /** Its address in the group. */
+  server: guard.string,
+  down: guard.boolean,
+  username: guard.string,
+})
+export type ServerOrder = Guarded<typeof serverOrder>
+
 /** Switches the maintenance of a site. */
 export const maintenanceOrder = guard.object({
   site: guard.string,

@@ -20,7 +20,7 @@ import { flowFilter, flowList, flowPage, flowQuery } from './flow-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
-import { maintenanceOrder, override } from './override-messages.ts'
+import { maintenanceOrder, override, serverOrder } from './override-messages.ts'
 import { deployOrder, release, rollbackOrder, uploadEnd, uploadPlace, uploadStart } from './release-messages.ts'
 import {
   certificateReports,
@@ -180,6 +180,8 @@ export const masterMethods = {
   auditLog: method(guard.object({ limit: guard.number, before: guard.optional(guard.number) }), auditPage),
   /** Switches the maintenance of a site, over restarts and reloads. Answered when every worker follows. */
   setMaintenance: method(maintenanceOrder, guard.nothing),
+  /** Answered when every worker follows. */
+  setServerDown: method(serverOrder, guard.nothing),
   /** Serves a site from another root. Answered when every worker does. */
   deploy: method(deployOrder, release),
   /** Goes back to a release of a site. Answered when every worker has. */

@@ -174,6 +174,31 @@ test('a group that has not changed keeps what it knows over a reload', () => {
   )
 })
 
+test('the state of servers goes on in a group that has another server down, and both generations count', () => {
+  const tools = { clock: new ManualClock(0), onForgotten: () => undefined }
+  const servers = (isDown: boolean) => [server('a', { maxFails: 1 }), server('b'), server('c', { isDown })]
+  const generation = new UpstreamGroups([groupOf(servers(false))], tools)
+  const first = generation.get('up') ?? assert.fail()
+  const [failing, running, leaving] = [choose(first), choose(first), choose(first)]
+  first.release(failing, 'failed')
+  const second = new UpstreamGroups([groupOf(servers(true))], tools, generation).get('up') ?? assert.fail()
+  assert.equal(names(second, 3), 'bbb')
+  const states = () => second.states().map(({ spec, active, isAvoided }) => [spec.address, active, spec.isDown, isAvoided])
+  assert.deepEqual(states(), [
+    ['a', 0, false, true],
+    ['b', 1, false, false],
+    ['c', 1, true, false],
+  ])
+  first.release(running, 'answered')
+  first.release(leaving, 'answered')
+  assert.deepEqual(
+    second.states().map(({ active }) => active),
+    [0, 0, 0],
+  )
+  const third = new UpstreamGroup(groupOf(servers(false)), new ManualClock(0), second)
+  assert.ok(names(third, 4).includes('c'))
+})
+
 test('preparing any number of addresses touches no group in service, and those that are still configured stay', () => {
   const forgotten: string[] = []
   const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }

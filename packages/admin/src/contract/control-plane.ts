@@ -33,6 +33,7 @@ import type {
   RestartStatus,
   RevokeRequest,
   RollbackOrder,
+  ServerOrder,
   SessionRecord,
   SiteManifestInfo,
   SiteStatus,
@@ -163,6 +164,11 @@ export interface Fleet {
   restart(id: string): Promise<RestartStatus | undefined>
   /** State of the upstreams, summed over the workers that report in time. */
   upstreams(): Promise<UpstreamSummary>
+  /**
+   * Takes a server of an upstream group out of service, or back into it; resolves when every worker follows.
+   * @throws UNKNOWN_UPSTREAM, SUP_OVERRIDE
+   */
+  setServerDown(order: ServerOrder): Promise<void>
   /** The certificates in service, and the hosts that wait for one. */
   certificates(): Promise<readonly CertificateReport[]>
   /** Orders a new certificate for a host. */

@@ -185,6 +185,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
     fleet: {
       restart: forbidden('restart processes'),
       upstreams: forbidden('see upstreams'),
+      setServerDown: forbidden('change upstreams'),
       certificates: forbidden('see certificates'),
       renew: forbidden('renew certificates'),
     },

@@ -37,6 +37,7 @@ import { changeTask } from '../endpoints/admin/tasks/[name].ts'
 import { tasks } from '../endpoints/admin/tasks.ts'
 import { revokeToken } from '../endpoints/admin/tokens/[jti].ts'
 import { issueToken } from '../endpoints/admin/tokens.ts'
+import { upstreamServer } from '../endpoints/admin/upstreams/[name]/[server].ts'
 import { upstreams } from '../endpoints/admin/upstreams.ts'
 import { users } from '../endpoints/admin/users.ts'
 import { vhosts } from '../endpoints/admin/vhosts.ts'
@@ -186,6 +187,7 @@ const fixed: readonly Endpoint[] = [
   certs,
   renewCert,
   upstreams,
+  upstreamServer,
   maintenance,
   waf,
   setWafMode,

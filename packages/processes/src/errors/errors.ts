@@ -44,6 +44,12 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
   /** A configuration cannot be checked now: other checks are queued, or it took too long. */
   SUP_CONFIG_CHECK: { status: 503, retryable: true, exposable: true },
+  /** The configuration has no such upstream group, or the group has no such server. */
+  UNKNOWN_UPSTREAM: {
+    status: 404,
+    exposable: true,
+    template: '{key}: no vhost file has such a server: see GET /__svc/admin/api/upstreams',
+  },
   /** A value that was to be overridden could not be put into service: the one before holds. */
   SUP_OVERRIDE: { status: 422, exposable: true },
   /** The key is not overridden. */

@@ -11,10 +11,12 @@ import type {
   IsolatePool,
   ModulePurge,
   RestartStatus,
+  ServerOrder,
   SiteManifestInfo,
   UpstreamServer,
   UpstreamSummary,
 } from '@svc/protocol'
+import { downKey } from '../overrides/override-settings.ts'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 import { requireSite } from './status.ts'
@@ -149,8 +151,18 @@ export async function setMaintenance(
   maintenance: SiteConfig['maintenance'],
   username: string,
 ): Promise<undefined> {
-  const change = reloader.changeSites.bind(reloader)
-  await overrides.set(`sites.${site}.maintenance`, maintenance, username, spec().sites, change)
+  await overrides.set(`sites.${site}.maintenance`, maintenance, username, spec(), reloader.change.bind(reloader))
+}
+
+/**
+ * Takes a server of an upstream group out of service in all workers, or back into it, over restarts and reloads.
+ * @throws UNKNOWN_UPSTREAM, SUP_OVERRIDE
+ */
+export async function setServerDown(
+  { overrides, spec, reloader }: MasterParts,
+  { upstream, server, down, username }: ServerOrder,
+): Promise<undefined> {
+  await overrides.set(downKey(upstream, server), down, username, spec(), reloader.change.bind(reloader))
 }
 
 /**
@@ -158,7 +170,7 @@ export async function setMaintenance(
  * @throws SUP_NO_OVERRIDE, SUP_OVERRIDE
  */
 export async function resetOverride({ overrides, reloader }: MasterParts, key: string): Promise<undefined> {
-  await overrides.reset(key, reloader.changeSites.bind(reloader))
+  await overrides.reset(key, reloader.change.bind(reloader))
 }
 
 /** Returns the sites with the largest shares of a store, for display. */

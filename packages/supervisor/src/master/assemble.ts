@@ -192,7 +192,7 @@ function makeReloader(
   const { clock, logger } = deps
   const load = async () => {
     const loaded = await deps.load()
-    return loaded.ok ? { ...loaded, sites: await overrides.apply(loaded) } : loaded
+    return loaded.ok ? await overrides.apply(loaded) : loaded
   }
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
@@ -204,7 +204,7 @@ function makeReloader(
     await removeSockets(before.listen, spec.listen)
     caches.setShares(spec.sites)
     await overrides
-      .settle(spec.sites)
+      .settle(spec)
       .catch((error) => logger.error({ err: asError(error) }, 'failed to save that an override has ended'))
     await served.reloaded(before, spec)
   }

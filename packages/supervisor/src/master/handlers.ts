@@ -14,6 +14,7 @@ import {
   restartProcess,
   routesOf,
   setMaintenance,
+  setServerDown,
   upstreamsOf,
 } from './actions.ts'
 import { healthOf } from './instance-health.ts'
@@ -65,6 +66,7 @@ export function workerHandlers(
     endUpload: (end) => parts.uploads.end(connection, end),
     releases: ({ site }) => ({ releases: parts.releases.list(site) }),
     setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),
+    setServerDown: (order) => setServerDown(parts, order),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
     restartProcess: ({ id }) => restartProcess(parts, id),

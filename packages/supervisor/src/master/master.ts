@@ -69,8 +69,8 @@ export class Master {
     await this.#takeDirectories()
     this.#run.checkStop()
     const overrides = await this.#openOverrides()
-    const loaded = { ...this.#loaded, sites: await overrides.apply(this.#loaded) }
-    await overrides.settle(loaded.sites)
+    const loaded = await overrides.apply(this.#loaded)
+    await overrides.settle(loaded)
     const { proofs, automatic } = await this.#makeAutomatic()
     const certificates = new Certificates(this.#loaded.config.server.run_dir, automatic, clock)
     stack.push('certificates', () => certificates.close())

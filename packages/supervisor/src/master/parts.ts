@@ -63,7 +63,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly losses: { looping(now: number): string[] }
   readonly certificates: Pick<Certificates, 'problems' | 'report' | 'renew' | 'lifetimes'>
   readonly caches: Caches
-  readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates' | 'changeSites'> & {
+  readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates' | 'change'> & {
     readonly last: StatusReport['last_reload']
   }
   readonly restarts: RollingRestart

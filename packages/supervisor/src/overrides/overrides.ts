@@ -1,19 +1,18 @@
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type EnvSources, type LoadedConfig, moveSite, type SiteConfig } from '@svc/config'
-import { asError, codeOf, deepFreeze, Gate, guard, messageOf, replaceFile } from '@svc/core'
+import type { EnvSources, LoadedConfig, SiteConfig } from '@svc/config'
+import { asError, codeOf, Gate, guard, messageOf, replaceFile } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Override, ReloadReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { type Overridable, settingOf, unknownKey } from './override-settings.ts'
 
 /** An override as the file has it: with the value that it stands in for. */
 interface Entry extends Omit<Override, 'key'> {
   /** Value in the configuration when the override was made: it ends when the configuration has another one. */
   readonly base?: unknown
 }
-
-type Sites = readonly SiteConfig[]
 
 const entryGuard = guard.recordOf(
   guard.object({ value: guard.anything, base: guard.anything, at: guard.string, username: guard.string }),
@@ -43,47 +42,6 @@ export async function readOverrides(stateDir: string): Promise<Override[]> {
   }
 }
 
-/** A setting of a site that can be overridden. */
-interface SiteSetting {
-  /** Its value in a site, as it is compared and restored. */
-  read(site: SiteConfig): unknown
-  /** The site with another value. @throws SUP_OVERRIDE if that is impossible */
-  write(site: SiteConfig, value: unknown, sources: EnvSources): SiteConfig | Promise<SiteConfig>
-}
-
-/** The value of `sites.<id>.release`: a site is at the root of a release. */
-export const releaseValue = guard.object({ root: guard.string, id: guard.optional(guard.string) })
-
-/** The settings that can be overridden, by the last part of `sites.<id>.<name>`. */
-const siteSettings: Readonly<Record<string, SiteSetting>> = {
-  maintenance: {
-    read: ({ maintenance }) => maintenance,
-    write: (site, value) => ({ ...site, maintenance: value as SiteConfig['maintenance'] }),
-  },
-  release: {
-    read: ({ root }) => ({ root }),
-    async write(site, value, sources) {
-      const moved = await moveSite(site, releaseValue(value, 'release').root, sources)
-      if ('message' in moved)
-        throw new SupervisorError('SUP_OVERRIDE', `a release of ${site.id} cannot be served: ${moved.message}`)
-      return moved
-    },
-  },
-}
-
-/** The site and the setting of a key; undefined: no value of this key can be overridden. */
-function targetOf(key: string): { readonly id: string; readonly setting: SiteSetting } | undefined {
-  const [, id, name = ''] = /^sites\.(.+)\.([a-z]+)$/.exec(key) ?? []
-  const setting = Object.hasOwn(siteSettings, name) ? siteSettings[name] : undefined
-  return id === undefined || setting === undefined ? undefined : { id, setting }
-}
-
-async function withValue(sites: Sites, key: string, value: unknown, sources: EnvSources): Promise<Sites> {
-  const target = targetOf(key)
-  const change = (site: SiteConfig) => target?.setting.write(site, value, sources) ?? site
-  return await Promise.all(sites.map(async (site) => (site.id === target?.id ? deepFreeze(await change(site)) : site)))
-}
-
 /** Dependencies of `Overrides`. */
 interface OverridesOptions {
   readonly stateDir: string
@@ -93,11 +51,11 @@ interface OverridesOptions {
   readonly variables: EnvSources['variables']
 }
 
-/** Changes the sites in service. The report has the errors when they stay as they are. */
-type Change = (edit: (sites: Sites) => Promise<Sites>) => Promise<ReloadReport>
+/** Changes the configuration in service. The report has the errors when it stays as it is. */
+type Change = (edit: <T extends Overridable>(served: T) => Promise<T>) => Promise<ReloadReport>
 
 /** A configuration whose values are overridden. */
-type Overridden = Pick<LoadedConfig, 'config' | 'sites' | 'secretNames'>
+type Overridden = Overridable & Pick<LoadedConfig, 'config' | 'secretNames'>
 
 /**
  * Values that were set at run time in place of those in the configuration file. They survive restarts and reloads, and end when the
@@ -108,7 +66,7 @@ export class Overrides {
   readonly #entries: Map<string, Entry>
   readonly #turn = new Gate(1)
   /** Of the last `apply`. */
-  #applied: { readonly sites: Sites; readonly ended: ReadonlyMap<string, string> } | undefined
+  #applied: { readonly sites: Overridable['sites']; readonly ended: ReadonlyMap<string, string> } | undefined
   /** Those of the last configuration. */
   #sources: EnvSources | undefined
 
@@ -143,7 +101,9 @@ export class Overrides {
 
   /** A site as it would be with another value. @throws SUP_OVERRIDE if that is impossible */
   async preview(key: string, value: unknown, site: SiteConfig): Promise<SiteConfig> {
-    return (await targetOf(key)?.setting.write(site, value, this.#environment)) ?? site
+    const served: Overridable = { sites: [site], web: { upstreams: [] } }
+    const { sites } = (await settingOf(key, served)?.write(served, value, this.#environment)) ?? served
+    return sites[0] ?? site
   }
 
   /** The value that an override stands in for; undefined: there is none. */
@@ -152,33 +112,33 @@ export class Overrides {
   }
 
   /**
-   * The sites of a configuration with the overrides that hold in it: not one whose value in the configuration has changed, or that is
-   * impossible now. Such a one ends when these sites are in service: see `settle`.
+   * A configuration with the overrides that hold in it: not one whose value in the configuration has changed, or that is impossible
+   * now. Such a one ends when the sites of the result are in service: see `settle`.
    */
-  async apply({ sites, config, secretNames }: Overridden): Promise<Sites> {
+  async apply<T extends Overridden>(loaded: T): Promise<T> {
+    const { config, secretNames } = loaded
     const sources = { config, secretNames, variables: this.#options.variables }
     this.#sources = sources
-    let applied = sites
+    let applied = { ...loaded, sites: [...loaded.sites] }
     const ended = new Map<string, string>()
     for (const [key, { value, base }] of this.#entries) {
-      const target = targetOf(key)
-      const site = sites.find(({ id }) => id === target?.id)
-      if (site === undefined || !isDeepStrictEqual(target?.setting.read(site), base)) {
+      const setting = settingOf(key, loaded)
+      if (setting === undefined || !isDeepStrictEqual(setting.value, base)) {
         ended.set(key, 'the value in the configuration has changed')
         continue
       }
       try {
-        applied = await withValue(applied, key, value, sources)
+        applied = await setting.write(applied, value, sources)
       } catch (error) {
         ended.set(key, messageOf(error))
       }
     }
-    this.#applied = { sites: applied, ended }
+    this.#applied = { sites: applied.sites, ended }
     return applied
   }
 
   /** Ends the overrides that did not hold in a configuration, once its sites are in service. After a failed reload they go on. */
-  async settle(sites: Sites): Promise<void> {
+  async settle({ sites }: Pick<Overridable, 'sites'>): Promise<void> {
     if (this.#applied?.sites !== sites) return
     const { ended } = this.#applied
     this.#applied = undefined
@@ -191,18 +151,15 @@ export class Overrides {
 
   /**
    * Sets a value, in the file and then in service; both or none.
-   * @throws SUP_UNKNOWN_SITE, SUP_OVERRIDE with the errors of the change
+   * @throws SUP_UNKNOWN_SITE, UNKNOWN_UPSTREAM, SUP_OVERRIDE with the errors of the change
    */
-  set(key: string, value: unknown, username: string, current: Sites, change: Change): Promise<void> {
+  set(key: string, value: unknown, username: string, current: Overridable, change: Change): Promise<void> {
     return this.#turn.run(async () => {
-      const target = targetOf(key)
-      const site = current.find(({ id }) => id === target?.id)
-      if (target === undefined || site === undefined) {
-        throw new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${target?.id ?? key}`)
-      }
+      const setting = settingOf(key, current)
+      if (setting === undefined) throw unknownKey(key)
       const before = this.#entries.get(key)
       const at = new Date(this.#options.now()).toISOString()
-      const base = before === undefined ? target.setting.read(site) : before.base
+      const base = before === undefined ? setting.value : before.base
       await this.#exchange(key, { value, base, at, username }, before, () => this.#serve(key, value, change))
     })
   }
@@ -242,7 +199,7 @@ export class Overrides {
   }
 
   #serve(key: string, value: unknown, change: Change): Promise<ReloadReport> {
-    return change((sites) => withValue(sites, key, value, this.#environment))
+    return change(async (served) => (await settingOf(key, served)?.write(served, value, this.#environment)) ?? served)
   }
 
   get #environment(): EnvSources {

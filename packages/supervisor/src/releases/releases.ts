@@ -6,7 +6,8 @@ import { asError, codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { DeployOrder, GenerationSpec, Release, RollbackOrder, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { type Overrides, releaseValue } from '../overrides/overrides.ts'
+import { releaseValue } from '../overrides/override-settings.ts'
+import type { Overrides } from '../overrides/overrides.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import { deployableSite, siteOf } from './deployable-site.ts'
 import { directoryName } from './incoming.ts'
@@ -22,8 +23,8 @@ interface ReleasesOptions {
   readonly records: ReleaseRecords
   readonly unpacking: Unpacking
   readonly overrides: Overrides
-  readonly reloader: Pick<Reloader, 'changeSites'>
-  readonly spec: () => Pick<GenerationSpec, 'sites'> & { readonly config: Pick<Config, 'server' | 'deploy'> }
+  readonly reloader: Pick<Reloader, 'change'>
+  readonly spec: () => Pick<GenerationSpec, 'sites' | 'web'> & { readonly config: Pick<Config, 'server' | 'deploy'> }
   /** Scans, compiles and warms a site that is not in service, in every host that will render it. */
   readonly tryOut: (site: SiteConfig) => Promise<SiteSurvey>
   readonly now: () => number
@@ -195,9 +196,9 @@ export class Releases {
 
   async #swap(site: string, { id, root }: ReleaseRecord, username: string): Promise<void> {
     const { overrides, reloader, spec } = this.#options
-    const change = reloader.changeSites.bind(reloader)
+    const change = reloader.change.bind(reloader)
     if (id === CONFIGURED) await overrides.reset(keyOf(site), change)
-    else await overrides.set(keyOf(site), { id, root }, username, spec().sites, change)
+    else await overrides.set(keyOf(site), { id, root }, username, spec(), change)
   }
 
   async #prune(site: string): Promise<void> {

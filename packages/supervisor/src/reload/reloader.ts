@@ -65,7 +65,8 @@ interface ReloaderOptions {
   readonly logger: Logger
 }
 
-type SitesEdit = (sites: GenerationSpec['sites']) => Promise<GenerationSpec['sites']>
+type EditedParts = Pick<GenerationSpec, 'sites' | 'web'>
+type Edit = (served: EditedParts) => Promise<EditedParts>
 type Outcome = Omit<ReloadReport, 'took_ms'>
 
 /** Puts a new configuration into service without interrupting requests: in all processes or in none. */
@@ -121,17 +122,18 @@ export class Reloader {
     return report
   }
 
-  /** Puts the sites into service as `edit` returns them, and keeps the rest of the configuration. Otherwise like `reload`. */
-  changeSites(edit: SitesEdit): Promise<ReloadReport> {
+  /** Puts sites and upstreams into service as `edit` returns them, and keeps the rest of the configuration. Otherwise like `reload`. */
+  change(edit: Edit): Promise<ReloadReport> {
     return this.#inTurn(() => this.#timed(() => this.#serveAgain(edit)))
   }
 
-  /** Serves a generation with the current configuration, but for the certificates, and the sites as `edit` returns them. */
-  async #serveAgain(edit: SitesEdit = async (sites) => sites): Promise<Outcome> {
+  /** Serves a generation with the current configuration, but for the certificates, and the parts that `edit` returns. */
+  async #serveAgain(edit: Edit = async (served) => served): Promise<Outcome> {
     const { current, certificates } = this.#options
-    const { config, sites, moduleDir, web, listen } = current()
+    const { config, moduleDir, listen, ...parts } = current()
     const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
-    const kept = { config, sites: await edit(sites), moduleDir, web, listen: names, certificates: certificates.files }
+    const { sites, web } = await edit(parts)
+    const kept = { config, sites, moduleDir, web, listen: names, certificates: certificates.files }
     return this.#serve(kept, { changed: {}, needs_restart: [] })
   }
 

@@ -10,9 +10,12 @@ export interface UpstreamServerSpec {
   readonly isDown: boolean
 }
 
-/** One server of a group, with this worker's state of it. Written by the group and its methods alone. */
+/**
+ * One server of a group, with this worker's state of it. Written by its groups alone: those of several generations share it, so each
+ * of them knows itself which servers are down.
+ */
 export class Peer {
-  readonly spec: UpstreamServerSpec
+  readonly spec: Omit<UpstreamServerSpec, 'isDown'>
   /** Requests in flight. */
   active = 0
   /** Failures in the window of `failTimeoutMs`. */
@@ -24,15 +27,14 @@ export class Peer {
   effectiveWeight: number
   currentWeight = 0
 
-  constructor(spec: UpstreamServerSpec) {
+  constructor(spec: Peer['spec']) {
     this.spec = spec
     this.effectiveWeight = spec.weight
   }
 
   /** True if it may be tried: a server that failed too often may not, until its fail time-out has passed. */
   isInService(now: number): boolean {
-    const { isDown, maxFails, failTimeoutMs } = this.spec
-    if (isDown) return false
+    const { maxFails, failTimeoutMs } = this.spec
     return maxFails === 0 || this.fails < maxFails || now - this.checkedAt > failTimeoutMs
   }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@svc/core'
 import { byAddress, leastLoaded, nextByWeight } from './choices.ts'
 import { Peer, type UpstreamServerSpec } from './peer.ts'
@@ -19,7 +20,8 @@ export type PeerOutcome =
   | 'passed'
 
 /** State of one server. */
-interface PeerState extends Pick<Peer, 'spec' | 'active' | 'fails'> {
+interface PeerState extends Pick<Peer, 'active' | 'fails'> {
+  readonly spec: UpstreamServerSpec
   /** True if it failed too often to be tried now. */
   readonly isAvoided: boolean
 }
@@ -30,14 +32,20 @@ export class UpstreamGroup {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #primaries: readonly Peer[]
   readonly #backups: readonly Peer[]
+  readonly #down: ReadonlySet<Peer>
   /** The only server of a group is always tried. */
   readonly #only: Peer | undefined
 
-  constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>) {
+  /** @param before the group that this one takes the place of: the state of servers goes on */
+  constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>, before?: UpstreamGroup) {
     this.spec = spec
     this.#clock = clock
-    this.#primaries = spec.servers.filter(({ isBackup }) => !isBackup).map((server) => new Peer(server))
-    this.#backups = spec.servers.filter(({ isBackup }) => isBackup).map((server) => new Peer(server))
+    const known = before === undefined ? [] : [...before.#primaries, ...before.#backups]
+    const peers = spec.servers.map(({ isDown, ...server }) => ({ isDown, peer: takePeer(known, server) ?? new Peer(server) }))
+    const all = peers.map(({ peer }) => peer)
+    this.#primaries = all.filter((peer) => !peer.spec.isBackup)
+    this.#backups = all.filter((peer) => peer.spec.isBackup)
+    this.#down = new Set(peers.flatMap(({ isDown, peer }) => (isDown ? [peer] : [])))
     this.#only = this.size === 1 ? (this.#primaries[0] ?? this.#backups[0]) : undefined
   }
 
@@ -50,8 +58,8 @@ export class UpstreamGroup {
   states(): PeerState[] {
     const now = this.#clock.monotonic()
     return [...this.#primaries, ...this.#backups].map((peer) => ({
-      spec: peer.spec,
-      isAvoided: this.#only === undefined && !peer.spec.isDown && !peer.isInService(now),
+      spec: { ...peer.spec, isDown: this.#down.has(peer) },
+      isAvoided: this.#only === undefined && !this.#down.has(peer) && !peer.isInService(now),
       active: peer.active,
       fails: peer.fails,
     }))
@@ -78,13 +86,13 @@ export class UpstreamGroup {
   }
 
   #chooseOnly(peer: Peer, tried: readonly Peer[]): Peer | undefined {
-    if (peer.spec.isDown || tried.includes(peer)) return undefined
+    if (this.#down.has(peer) || tried.includes(peer)) return undefined
     peer.active++
     return peer
   }
 
   #from(peers: readonly Peer[], clientAddress: string, tried: readonly Peer[], now: number): Peer | undefined {
-    const isCandidate = (peer: Peer) => !tried.includes(peer) && peer.isInService(now)
+    const isCandidate = (peer: Peer) => !this.#down.has(peer) && !tried.includes(peer) && peer.isInService(now)
     if (this.spec.balance === 'ip_hash') {
       const found = byAddress(peers, clientAddress, isCandidate)
       if (found !== undefined) return found
@@ -92,4 +100,10 @@ export class UpstreamGroup {
     const candidates = peers.filter(isCandidate)
     return nextByWeight(this.spec.balance === 'least_conn' ? leastLoaded(candidates) : candidates)
   }
+}
+
+/** Takes a server of the same settings out of a list. */
+function takePeer(known: Peer[], spec: Peer['spec']): Peer | undefined {
+  const at = known.findIndex((peer) => isDeepStrictEqual(peer.spec, spec))
+  return at === -1 ? undefined : known.splice(at, 1)[0]
 }

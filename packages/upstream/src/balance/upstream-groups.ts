@@ -31,7 +31,7 @@ export class UpstreamGroups {
       const known = previous?.get(spec.name)
       this.#groups.set(
         spec.name,
-        known !== undefined && isDeepStrictEqual(known.spec, spec) ? known : new UpstreamGroup(spec, tools.clock),
+        known !== undefined && isDeepStrictEqual(known.spec, spec) ? known : new UpstreamGroup(spec, tools.clock, known),
       )
     }
   }

@@ -154,6 +154,7 @@ function fleetOf({ master }: ControlPlaneParts): Fleet {
   return {
     restart: async (id) => (await master.call('restartProcess', { id }, ANSWER)).status,
     upstreams: () => master.call('upstreams', undefined, ANSWER),
+    setServerDown: (order) => master.call('setServerDown', order, WORK),
     certificates: async () => (await master.call('certificates', undefined, ANSWER)).certificates,
     renew: async (host) => (await master.call('renewCertificate', { host }, ANSWER)).outcome,
   }

@@ -1,0 +1,97 @@
+import { type EnvSources, moveSite, type SiteConfig } from '@svc/config'
+import { deepFreeze, guard } from '@svc/core'
+import { SupervisorError } from '@svc/processes'
+import type { GenerationSpec } from '@svc/protocol'
+
+/** The parts of a configuration that have values which can be overridden. */
+export interface Overridable {
+  readonly sites: readonly SiteConfig[]
+  readonly web: Pick<GenerationSpec['web'], 'upstreams'>
+}
+
+/** A value of a configuration that can be overridden. */
+interface Setting {
+  /** The value, as it is compared and restored. */
+  readonly value: unknown
+  /** The configuration with another value. @throws SUP_OVERRIDE if that is impossible */
+  write<T extends Overridable>(served: T, value: unknown, sources: EnvSources): Promise<T>
+}
+
+type Group = Overridable['web']['upstreams'][number]
+
+interface SiteSetting {
+  read(site: SiteConfig): unknown
+  write(site: SiteConfig, value: unknown, sources: EnvSources): SiteConfig | Promise<SiteConfig>
+}
+
+/** The value of `sites.<id>.release`: a site is at the root of a release. */
+export const releaseValue = guard.object({ root: guard.string, id: guard.optional(guard.string) })
+
+/** The settings of a site, by the last part of `sites.<id>.<name>`. */
+const siteSettings: Readonly<Record<string, SiteSetting>> = {
+  maintenance: {
+    read: ({ maintenance }) => maintenance,
+    write: (site, value) => ({ ...site, maintenance: value as SiteConfig['maintenance'] }),
+  },
+  release: {
+    read: ({ root }) => ({ root }),
+    async write(site, value, sources) {
+      const moved = await moveSite(site, releaseValue(value, 'release').root, sources)
+      if ('message' in moved)
+        throw new SupervisorError('SUP_OVERRIDE', `a release of ${site.id} cannot be served: ${moved.message}`)
+      return moved
+    },
+  },
+}
+
+/** Finds the value of a key. Undefined: the configuration has no such site, group or server, or the value cannot be overridden. */
+export function settingOf(key: string, served: Overridable): Setting | undefined {
+  return key.startsWith('upstreams.') ? downSetting(key, served) : siteSetting(key, served)
+}
+
+function siteSetting(key: string, { sites }: Overridable): Setting | undefined {
+  const [, id, name = ''] = /^sites\.(.+)\.([a-z]+)$/.exec(key) ?? []
+  const setting = Object.hasOwn(siteSettings, name) ? siteSettings[name] : undefined
+  const own = sites.find((site) => site.id === id)
+  if (setting === undefined || own === undefined) return undefined
+  return {
+    value: setting.read(own),
+    async write(served, value, sources) {
+      const write = async (site: SiteConfig) => (site.id === id ? deepFreeze(await setting.write(site, value, sources)) : site)
+      return { ...served, sites: await Promise.all(served.sites.map(write)) }
+    },
+  }
+}
+
+/** The error of a key whose value cannot be overridden. */
+export function unknownKey(key: string): SupervisorError {
+  if (key.startsWith('upstreams.')) return new SupervisorError('UNKNOWN_UPSTREAM', { key })
+  const [, id = key] = /^sites\.(.+)\.[a-z]+$/.exec(key) ?? []
+  return new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${id}`)
+}
+
+/** The key of a server of an upstream group. */
+export function downKey(upstream: string, server: string): string {
+  return `upstreams.${upstream}.${server}.down`
+}
+
+/** `upstreams.<name>.<server>.down`. Names and addresses have dots: the groups of the configuration say where one ends. */
+function downSetting(key: string, { web }: Overridable): Setting | undefined {
+  const isMeant = (name: string, address: string) => downKey(name, address) === key
+  const meant = ({ name, servers }: Group) => servers.filter(({ address }) => isMeant(name, address))
+  const groups = web.upstreams.filter((group) => meant(group).length > 0)
+  if (groups.length === 0) return undefined
+  return {
+    value: groups.flatMap(meant).every(({ isDown }) => isDown),
+    async write(served, isDown) {
+      if (typeof isDown !== 'boolean') throw new SupervisorError('SUP_OVERRIDE', `${key} must be true or false`)
+      if (groups.length > 1) throw new SupervisorError('SUP_OVERRIDE', `${key} means servers of ${groups.length} groups`)
+      const changed = (group: Group) => {
+        const own = meant(group)
+        const servers = group.servers.map((server) => (own.includes(server) ? { ...server, isDown } : server))
+        return own.length === 0 ? group : deepFreeze({ ...group, servers })
+      }
+      return { ...served, web: { ...served.web, upstreams: served.web.upstreams.map(changed) } }
+    },
+  }
+}
