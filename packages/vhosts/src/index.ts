@@ -1,5 +1,5 @@
 export { plainHostnames, type SiteDraft } from './blocks/site-drafts.ts'
-export { type NeededPath, NeededPaths, type NeedKind } from './directives/directive-call.ts'
+export { type NeededPath, NeededPaths, type NeedKind } from './directives/needed-paths.ts'
 export { rejectedDirectivesPage } from './directives/rejected-page.ts'
 export { type ReadWeb, readWeb } from './read-web.ts'
 export * from './serving/expires.ts'

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
-import { type DirectiveCall, isIdentifier, MAX_IDENTIFIER } from '../directives/directive-call.ts'
+import type { DirectiveCall } from '../directives/directive-call.ts'
 import { svcSite, type WrittenName } from '../directives/serving.ts'
 import type { LocationMatch } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import { isIdentifier, MAX_IDENTIFIER } from '../values/identifier.ts'
 import type { Level } from './level.ts'
 
 /** Id of the site of servers that answer any host: the default server of most nginx configurations. */

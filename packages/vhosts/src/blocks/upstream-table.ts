@@ -46,7 +46,7 @@ export class UpstreamTable {
       return call.fail(`upstream "${shown(group[1] ?? '')}" may not have port ${group[2]}`, 0)
     this.#noticeMistyped(call, text)
     const { address } = read
-    call.needsSocket(address)
+    call.tools.needs.addSocket(address, call.place)
     if (!this.#direct.has(address)) {
       this.#direct.set(address, {
         name: address,

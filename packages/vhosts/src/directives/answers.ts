@@ -74,7 +74,7 @@ export const authBasicUserFile = rule('auth_basic_user_file', {
   args: 1,
   parse: (call) => {
     const file = call.pathTemplate(0)
-    call.needs('passwords', file)
+    call.tools.needs.addTemplate('passwords', file, call.place)
     return file
   },
 })

@@ -1,38 +1,13 @@
 import { dirname, resolve } from 'node:path'
 import { translatePattern } from '@svc/http'
 import type { PatternSpec, Template } from '../spec/spec.ts'
-import { formatPlace, type Place } from '../syntax/config-problem.ts'
+import type { Place } from '../syntax/config-problem.ts'
 import { type Directive, decodeBytes, encodeBytes, type Word } from '../syntax/source-file.ts'
 import { shown, type VhostProblems } from '../syntax/vhost-problems.ts'
 import { parseTime } from '../values/numbers.ts'
-import { isConstant, leadingText, readTemplate, variablesOf } from '../values/template.ts'
+import { readTemplate, variablesOf } from '../values/template.ts'
 import type { VariableTable } from '../variables/variable-table.ts'
-
-/** The kind of a path: the socket of an upstream, a `root`, an `alias` (file or directory), a file of passwords. */
-export type NeedKind = 'socket' | 'root' | 'alias' | 'passwords'
-
-/** A path that requests will need. It need not be there when the configuration is read. */
-export interface NeededPath {
-  readonly kind: NeedKind
-  /** As characters. */
-  readonly path: string
-  /** Its first place: a key, or a place in a vhost file. */
-  readonly place: string
-}
-
-/** Collects paths without variables that requests will need, each once for each kind. */
-export class NeededPaths {
-  readonly #paths = new Map<string, NeededPath>()
-
-  add(kind: NeedKind, path: string, place: Place): void {
-    const key = `${kind} ${path}`
-    if (!this.#paths.has(key)) this.#paths.set(key, { kind, path, place: formatPlace(place) })
-  }
-
-  get all(): NeededPath[] {
-    return [...this.#paths.values()]
-  }
-}
+import type { NeededPaths } from './needed-paths.ts'
 
 /** Shared state of the directive parsers. */
 export interface ReadingTools {
@@ -43,14 +18,7 @@ export interface ReadingTools {
   readonly origins: WeakMap<object, DirectiveCall>
 }
 
-/** Characters that an id or label may have at most. */
-export const MAX_IDENTIFIER = 63
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-
-/** Returns true for a text that may be the id or label of a site. */
-export function isIdentifier(text: string): boolean {
-  return /^[a-z0-9][a-z0-9._-]*$/.test(text) && text.length <= MAX_IDENTIFIER
-}
 
 /** One directive with its arguments, for the parser of its rule: reads values, and reports mistakes with their place. */
 export class DirectiveCall {
@@ -171,16 +139,6 @@ export class DirectiveCall {
     const [up = ''] = (more.length === 0 ? /^(?:\.{1,2}(?:\/+|$))*/ : /^(?:\.{1,2}\/+)*/).exec(first) ?? []
     const dir = encodeBytes(resolve(dirname(this.directive.source.path), up))
     return [`${dir === '/' ? '' : dir}/${first.slice(up.length)}`, ...more]
-  }
-
-  /** Notes a path without variables that requests will need: it is looked at when everything has been read. */
-  needs(kind: NeedKind, path: Template | undefined): void {
-    if (path !== undefined && isConstant(path)) this.tools.needs.add(kind, decodeBytes(leadingText(path)), this.place)
-  }
-
-  /** Notes the socket of an upstream. Other addresses need nothing of this machine. */
-  needsSocket(address: string): void {
-    if (address.startsWith('unix:')) this.tools.needs.add('socket', address.slice('unix:'.length), this.place)
   }
 
   /** Place of an argument that the number of arguments promises. */

@@ -3,8 +3,9 @@ import { dirname, resolve } from 'node:path'
 import type { FilesSpec, ListenSpec, ServerNameSpec, Template } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { readListen } from '../values/addresses.ts'
+import { isIdentifier, MAX_IDENTIFIER } from '../values/identifier.ts'
 import { trailingText, withoutTrailing } from '../values/template.ts'
-import { type DirectiveCall, isIdentifier, MAX_IDENTIFIER } from './directive-call.ts'
+import type { DirectiveCall } from './directive-call.ts'
 import { EVERYWHERE, MANY, rule } from './rule.ts'
 
 const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const
@@ -86,7 +87,7 @@ export const root = rule<Pick<FilesSpec, 'kind' | 'dir'>>('root', {
     const own = /\$\{?(document_root|realpath_root)\b/.exec(call.arg(0))?.[1]
     if (own !== undefined) return call.fail(`the $${own} variable cannot be used in the "root" directive`, 0)
     const dir = call.pathTemplate(0)
-    call.needs('root', dir)
+    call.tools.needs.addTemplate('root', dir, call.place)
     return dir === undefined ? undefined : { kind: 'root', dir: withoutFinalSlash(dir) }
   },
 })
@@ -98,7 +99,7 @@ export const alias = rule<Pick<FilesSpec, 'kind' | 'dir'>>('alias', {
   slot: 'files',
   parse: (call) => {
     const dir = call.pathTemplate(0)
-    call.needs('alias', dir)
+    call.tools.needs.addTemplate('alias', dir, call.place)
     return dir === undefined ? undefined : { kind: 'alias', dir }
   },
 })

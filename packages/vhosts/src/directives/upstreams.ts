@@ -36,7 +36,7 @@ export const upstreamServer = rule<UpstreamServerSpec>('server', {
     const { address } = read
     const server: ServerFlags = { address, ...PLAIN_SERVER }
     for (let index = 1; index < call.args.length; index++) applyParameter(call, index, server)
-    if (!server.isDown) call.needsSocket(address)
+    if (!server.isDown) call.tools.needs.addSocket(address, call.place)
     return server
   },
 })
