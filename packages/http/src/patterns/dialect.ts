@@ -3,7 +3,8 @@ import type { AssertNode } from './pattern-tree.ts'
 
 /** The grammar that a regular expression is written in. */
 export interface Dialect {
-  readonly name: 'pcre' | 'javascript'
+  /** False: JavaScript's. */
+  readonly isPcre: boolean
   /** Highest character code of the texts. */
   readonly top: TopCode
   /** Sets such as `\d` by their letter. */
@@ -30,7 +31,7 @@ function withComplements(classes: Readonly<Record<string, CharSet>>, top: TopCod
 
 /** PCRE2 as nginx uses it: over bytes, in the C locale, without multi-line mode. */
 export const pcre: Dialect = {
-  name: 'pcre',
+  isPcre: true,
   top: 0xff,
   classes: {
     ...withComplements(
@@ -57,7 +58,7 @@ export const pcre: Dialect = {
  * back-references are not supported.
  */
 export const javascript: Dialect = {
-  name: 'javascript',
+  isPcre: false,
   top: 0xffff,
   classes: withComplements(
     {
