@@ -1,7 +1,8 @@
-import { asError, type Clock } from '@svc/core'
+import { asError } from '@svc/core'
 import { HttpError } from '../errors/errors.ts'
 import { type BodyBlocks, type HeldPiece, HeldPieces } from './body-blocks.ts'
-import type { BodyFile } from './body-file.ts'
+import { type BodyFile, FilePart } from './body-file.ts'
+import { BodyReaders, type ReaderEvents, type ReaderLag } from './body-readers.ts'
 
 /** Memory and directory for bodies that wait. */
 export interface BodyStore {
@@ -34,7 +35,7 @@ interface BodyBufferOptions<File extends BodyFile> {
   /** The body is not stored, and its last reader has left. */
   readonly onUnread?: () => void
   /** Drops readers of a body that is not stored which took nothing for so long, while others wait for more. */
-  readonly lag?: { readonly clock: Pick<Clock, 'after'>; readonly limitMs: number; readonly error: () => Error }
+  readonly lag?: ReaderLag
 }
 
 /** Bytes of a body. */
@@ -46,13 +47,6 @@ export interface BodyPiece {
 
 /** The answer to a reader: bytes, more will come, there is no more, or the body broke off. */
 type BodyPart = BodyPiece | 'later' | 'end' | Error
-
-interface ReaderEvents {
-  /** There may be more, after `later`. */
-  ready(): void
-  /** It gets no more. */
-  cut?(error: Error): void
-}
 
 /** One reader of a body, at its own speed. */
 export class BodyCursor {
@@ -93,14 +87,14 @@ export class BodyCursor {
  * any more, is as fast as the slowest of its readers.
  */
 export class BodyBuffer<File extends BodyFile = BodyFile> {
+  /** The pool that the blocks of its pieces return to. */
+  readonly blocks: BodyBlocks
   readonly #options: BodyBufferOptions<File>
   readonly #held: HeldPieces
-  readonly #readers = new Set<BodyCursor>()
+  readonly #readers: BodyReaders<BodyCursor>
   /** How many bytes have come. */
   bytes = 0
-  #file: File | undefined
-  /** The end of the part that is in the file, and the byte of the body at the beginning of the file. */
-  #inFile = { to: 0, base: 0 }
+  readonly #filed: FilePart<File>
   #isStored: boolean
   #isWriting = false
   /** No more may come before `onRoom`. */
@@ -110,12 +104,13 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   #end: 'open' | 'complete' | Error = 'open'
   #isReleased = false
   #onWritten: (() => void) | undefined
-  /** Ends the watch for readers that hold up others. */
-  #cancelWatch: (() => void) | undefined
 
   constructor(options: BodyBufferOptions<File>) {
     this.#options = options
+    this.blocks = options.blocks
     this.#held = new HeldPieces(options.blocks)
+    this.#readers = new BodyReaders(this, options.lag)
+    this.#filed = new FilePart(options.openFile)
     this.#isStored = options.maxBytes > 0
   }
 
@@ -123,20 +118,19 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   static ofFile(blocks: BodyBlocks, file: BodyFile, bytes: number): BodyBuffer {
     const limits = { memoryBytes: 0, maxBytes: Number.POSITIVE_INFINITY }
     const stored = new BodyBuffer({ blocks, keeps: 'all', ...limits, openFile: () => file })
-    stored.#file = file
     stored.bytes = bytes
-    stored.#inFile.to = bytes
+    stored.#filed.hold(file, bytes)
     stored.#end = 'complete'
     return stored
   }
 
-  /** The pool that the blocks of its pieces return to. */
-  get blocks(): BodyBlocks {
-    return this.#options.blocks
+  get hasReaders(): boolean {
+    return !this.#readers.isEmpty
   }
 
-  get hasReaders(): boolean {
-    return this.#readers.size > 0
+  /** True until `end`. */
+  get isOpen(): boolean {
+    return this.#end === 'open'
   }
 
   /** Begins to read. */
@@ -158,7 +152,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     this.#isAdding = !this.#isFull
     this.#isFull = true
     if (keeps === 'all' && this.bytes > maxBytes) this.#stopStoring(undefined)
-    this.#wakeReaders()
+    this.#readers.wake()
     this.#goOn()
     this.#isAdding = false
     this.#isFull ||= this.#isBlocked
@@ -168,7 +162,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   /** It is complete, or broke off. */
   end(error?: Error): void {
     this.#end = error ?? 'complete'
-    this.#wakeReaders()
+    this.#readers.wake()
   }
 
   /** A complete body, once it is written: the file, where it is longer than the memory for it; undefined: it is not stored. */
@@ -178,7 +172,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
         this.#onWritten = resolve
       })
     }
-    return this.#isStored ? (this.#file ?? this.#held.whole()) : undefined
+    return this.#isStored ? (this.#filed.file ?? this.#held.whole()) : undefined
   }
 
   /** It gets no new readers; the present ones may read it to its end. */
@@ -200,7 +194,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
       const bytes = piece.memory.subarray(position - piece.start, Math.min(piece.usedBytes, position - piece.start + maxBytes))
       return { bytes, block: this.#options.keeps === 'untaken' ? this.#held.remove(piece) : undefined }
     }
-    if (position < this.#inFile.to) return this.#readFile(reader, maxBytes)
+    if (position < this.#filed.to) return this.#readFile(reader, maxBytes)
     if (this.#end instanceof Error) return this.#end
     return this.#end === 'complete' ? 'end' : 'later'
   }
@@ -213,19 +207,18 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   /** For `BodyCursor`: it has been closed. */
   left(reader: BodyCursor): void {
     this.#readers.delete(reader)
-    if (typeof reader.state === 'object' && !(reader.state instanceof Error)) this.#options.blocks.give(reader.state.block)
+    if (typeof reader.state === 'object' && !(reader.state instanceof Error)) this.blocks.give(reader.state.block)
     if (this.#options.keeps === 'untaken') this.#isReleased = true
-    else if (!this.#isStored && this.#readers.size === 0) this.#options.onUnread?.()
+    else if (!this.#isStored && this.#readers.isEmpty) this.#options.onUnread?.()
     else this.#goOn()
     this.#closeIfDone()
   }
 
   #readFile(reader: BodyCursor, maxBytes: number): 'later' {
-    const { blocks } = this.#options
+    const { blocks } = this
     const { position } = reader
-    const { to, base } = this.#inFile
     const block = blocks.take()
-    const into = block.subarray(0, Math.min(block.byteLength, to - position, maxBytes))
+    const into = block.subarray(0, Math.min(block.byteLength, this.#filed.to - position, maxBytes))
     const settle = (outcome: BodyPiece | Error) => {
       if (outcome instanceof Error || reader.isClosed) blocks.give(block)
       if (reader.isClosed) return
@@ -234,7 +227,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     }
     const truncated = () => new HttpError('ENGINE_BODY_LOST', 'the file of a spooled body was truncated')
     reader.state = 'reading'
-    this.#file?.read(into, position - base).then(
+    this.#filed.read(into, position).then(
       (length) => settle(length === 0 ? truncated() : { bytes: into.subarray(0, length), block }),
       (error) => settle(asError(error)),
     )
@@ -244,9 +237,9 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   /** Writes what is too much for memory, or forgets what all have read, and lets more come. */
   #goOn(): void {
     if (this.#isStored) this.#write()
-    if (!this.#isStored) this.#held.forget(this.#leastPosition)
+    if (!this.#isStored) this.#held.forget(this.#readers.leastPosition)
     if (this.#isBlocked) {
-      this.#watchLaggards()
+      if (!this.#isStored) this.#readers.watch(() => this.#goOn())
     } else if (this.#isFull) {
       this.#isFull = false
       if (!this.#isAdding) this.#options.onRoom?.()
@@ -255,14 +248,8 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   get #isBlocked(): boolean {
     const { keeps, maxBytes } = this.#options
-    if (!this.#isStored) return this.#leastPosition < this.bytes
-    return keeps === 'all' ? this.#isWriting : this.bytes - this.#leastPosition >= maxBytes
-  }
-
-  get #leastPosition(): number {
-    let least = Number.POSITIVE_INFINITY
-    for (const { position } of this.#readers) least = Math.min(least, position)
-    return least
+    if (!this.#isStored) return this.#readers.leastPosition < this.bytes
+    return keeps === 'all' ? this.#isWriting : this.bytes - this.#readers.leastPosition >= maxBytes
   }
 
   #write(): void {
@@ -272,13 +259,13 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
       const to = piece.start + piece.usedBytes
       const settle = (isTaken: boolean) => {
         if (!isTaken) return this.#stopStoring(undefined)
-        this.#inFile.to = to
+        this.#filed.to = to
         // More may have come into the memory of the piece meanwhile.
-        if (piece.start + piece.usedBytes === to) this.#options.blocks.give(this.#held.remove(piece))
+        if (piece.start + piece.usedBytes === to) this.blocks.give(this.#held.remove(piece))
       }
       const fail = (error: unknown) => this.#stopStoring(asError(error))
       try {
-        const outcome = this.#writeTo(piece)
+        const outcome = this.#filed.write(piece)
         if (typeof outcome === 'boolean') settle(outcome)
         else this.#settleLater(outcome.then(settle, fail))
       } catch (error) {
@@ -289,22 +276,12 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   #nextToWrite(): HeldPiece | undefined {
     const { keeps, memoryBytes } = this.#options
-    if (keeps === 'all') return this.bytes > memoryBytes ? this.#held.from(this.#inFile.to) : undefined
-    if (this.#inFile.to > this.#leastPosition) return this.#held.from(this.#inFile.to)
+    if (keeps === 'all') return this.bytes > memoryBytes ? this.#held.from(this.#filed.to) : undefined
+    if (this.#filed.to > this.#readers.leastPosition) return this.#held.from(this.#filed.to)
     const piece = this.#held.beyond(memoryBytes)
     // The reader has taken all bytes of the file: it is written from its beginning.
-    if (piece !== undefined) this.#inFile = { to: piece.start, base: piece.start }
+    if (piece !== undefined) this.#filed.restart(piece.start)
     return piece
-  }
-
-  #writeTo({ start, memory, usedBytes }: HeldPiece): boolean | Promise<boolean> {
-    const { to, base } = this.#inFile
-    const write = (file: File) => {
-      this.#file = file
-      return file.write(memory.subarray(to - start, usedBytes), to - base)
-    }
-    const file = this.#file ?? this.#options.openFile()
-    return file instanceof Promise ? file.then(write) : write(file)
   }
 
   #settleLater(writing: Promise<void>): void {
@@ -321,41 +298,13 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     if (!this.#isStored) return
     this.#isStored = false
     this.#options.onNotStored?.(error)
-    if (this.#readers.size === 0) this.#options.onUnread?.()
-  }
-
-  /** No reader holds up others for ever. */
-  #watchLaggards(): void {
-    const { lag } = this.#options
-    if (this.#isStored || lag === undefined || this.#cancelWatch !== undefined || !this.#isHeldUp) return
-    const lagging = this.#lagging.map((reader) => [reader, reader.position] as const)
-    this.#cancelWatch = lag.clock.after(lag.limitMs, () => {
-      this.#cancelWatch = undefined
-      const stuck = this.#isHeldUp ? lagging.filter(([reader, position]) => reader.position === position) : []
-      for (const [reader] of stuck) reader.events.cut?.(lag.error())
-      this.#goOn()
-    })
-  }
-
-  /** Readers for whom there is more at hand. */
-  get #lagging(): readonly BodyCursor[] {
-    return [...this.#readers].filter(({ position }) => position < this.bytes)
-  }
-
-  /** True if some have all that came, and more would come but for others. */
-  get #isHeldUp(): boolean {
-    return this.#end === 'open' && this.#lagging.length < this.#readers.size
-  }
-
-  #wakeReaders(): void {
-    for (const { events } of [...this.#readers]) events.ready()
+    if (this.#readers.isEmpty) this.#options.onUnread?.()
   }
 
   #closeIfDone(): void {
-    if (!this.#isReleased || this.#readers.size > 0 || this.#isWriting) return
-    this.#cancelWatch?.()
+    if (!this.#isReleased || !this.#readers.isEmpty || this.#isWriting) return
+    this.#readers.stopWatch()
     this.#held.forget(Number.POSITIVE_INFINITY)
-    this.#file?.close()
-    this.#file = undefined
+    this.#filed.close()
   }
 }

@@ -92,3 +92,56 @@ export class SpoolFile implements BodyFile {
     close(this.#fd, () => undefined)
   }
 }
+
+/** The part of a body that is in its file, from some byte of the body on. */
+export class FilePart<File extends BodyFile> {
+  /** The byte of the body behind the part. */
+  to = 0
+  readonly #open: () => File | Promise<File>
+  #file: File | undefined
+  /** The byte of the body at the beginning of the file. */
+  #base = 0
+
+  /** @param open begins the file, when the first bytes are written */
+  constructor(open: () => File | Promise<File>) {
+    this.#open = open
+  }
+
+  get file(): File | undefined {
+    return this.#file
+  }
+
+  /** Takes over a file with the first bytes of the body. */
+  hold(file: File, bytes: number): void {
+    this.#file = file
+    this.to = bytes
+  }
+
+  /** Forgets what the file has: the next bytes are written at its beginning. */
+  restart(position: number): void {
+    this.to = position
+    this.#base = position
+  }
+
+  /** Writes the bytes of a piece behind the part; the caller sets `to` once they are written. @see BodyFile.write */
+  write({ start, memory, usedBytes }: { readonly start: number; readonly memory: Uint8Array; readonly usedBytes: number }) {
+    const bytes = memory.subarray(this.to - start, usedBytes)
+    const at = this.to - this.#base
+    const write = (file: File) => {
+      this.#file = file
+      return file.write(bytes, at)
+    }
+    const file = this.#file ?? this.#open()
+    return file instanceof Promise ? file.then(write) : write(file)
+  }
+
+  /** Reads bytes of the part. @see BodyFile.read */
+  read(into: Uint8Array, position: number): Promise<number> {
+    return this.#file?.read(into, position - this.#base) ?? Promise.resolve(0)
+  }
+
+  close(): void {
+    this.#file?.close()
+    this.#file = undefined
+  }
+}
