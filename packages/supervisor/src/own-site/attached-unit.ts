@@ -5,6 +5,7 @@ import type { PoolStatus, PurgeMember, ReachableHost } from '@svc/processes'
 import { SupervisorError, type SupervisorTimings, watchHeartbeat } from '@svc/processes'
 import type { HostSpec } from '@svc/protocol'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
+import { UnitMetrics } from './unit-metrics.ts'
 import type { UnitPeer } from './unit-server.ts'
 
 /** Calls of one unit that run at a time: each may keep the whole instance busy. */
@@ -53,7 +54,7 @@ export class AttachedUnit implements ReachableHost {
     this.site = site
     this.pid = pid
     this.peer = peer
-    this.measured = { peer }
+    this.measured = new UnitMetrics(peer)
   }
 
   /** Lets workers distinguish the render hosts of the unit. */

@@ -17,6 +17,7 @@ import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { AttachedUnit, orderOfSite } from './attached-unit.ts'
 import { SiteFiles, unitSpec } from './site-files.ts'
+import { UnitMetrics } from './unit-metrics.ts'
 import { type Introduction, type UnitHandlers, type UnitPeer, UnitServer } from './unit-server.ts'
 
 /** Options of `OwnSites`. */
@@ -278,7 +279,7 @@ export class OwnSites {
       hostReplaced: () =>
         inTurn(async () => {
           onExit(unit.measured)
-          unit.measured = { peer: unit.peer }
+          unit.measured = new UnitMetrics(unit.peer)
           unit.hosts++
           await onEndpoints()
           return undefined
