@@ -124,6 +124,6 @@ test('look-ups of data are counted as a layer of their own', async (t) => {
   for (const path of ['/', '/', '/', '/off']) await get(path)
   const metrics = (await host.master.call('metrics', undefined, { timeoutMs: 60_000 })).metrics as MetricJson[]
   const valuesOf = (name: string) => metrics.find((metric) => metric.name === name)?.values
-  assert.deepEqual(valuesOf('cache_hits_total'), [{ value: 2, labels: { layer: 'data' } }])
-  assert.deepEqual(valuesOf('cache_misses_total'), [{ value: 1, labels: { layer: 'data' } }])
+  assert.deepEqual(valuesOf('svc_data_hits_total'), [{ value: 2, labels: {} }])
+  assert.deepEqual(valuesOf('svc_data_misses_total'), [{ value: 1, labels: {} }])
 })

@@ -133,13 +133,12 @@ test('a reload that fails raises an alert, until one succeeds', async (t) => {
   assert.equal((await instance.stateOf('reload_failed')).state, 'ok')
 })
 
-const memory =
-  '[[obs.alerts]]\nname = "memory"\nmetric = "process_resident_memory_bytes"\nabove = 100\nfor_secs = 60\nhint = "look"\n'
+const memory = '[[obs.alerts]]\nname = "memory"\nmetric = "http_active_connections"\nabove = 100\nfor_secs = 60\nhint = "look"\n'
 
 test('an alert of the configuration compares the sum of a gauge over all processes', async (t) => {
   const instance = await WatchedInstance.start(t, memory)
   const [worker] = instance.workers
-  const rss = (value: number) => [metricOf('gauge', 'process_resident_memory_bytes', [{ labels: {}, value }])]
+  const rss = (value: number) => [metricOf('gauge', 'http_active_connections', [{ labels: {}, value }])]
   Object.assign(worker ?? {}, { metrics: rss(60) })
   assert.deepEqual(pick(await instance.stateOf('memory')), ['ok', 60])
   Object.assign(instance.hosts[0] ?? {}, { metrics: rss(41) })
@@ -202,7 +201,7 @@ test('a part of a histogram is a metric, and a label of the site makes the alert
 test('a worker that does not answer holds up no evaluation, and counts with its last values', async (t) => {
   const instance = await WatchedInstance.start(t, memory)
   const [worker] = instance.workers
-  Object.assign(worker ?? {}, { metrics: [metricOf('gauge', 'process_resident_memory_bytes', [{ labels: {}, value: 500 }])] })
+  Object.assign(worker ?? {}, { metrics: [metricOf('gauge', 'http_active_connections', [{ labels: {}, value: 500 }])] })
   await instance.evaluate()
   Object.assign(worker ?? {}, { isStalled: true })
   assert.deepEqual(pick(await instance.stateOf('memory', MINUTE)), ['firing', 500])
@@ -220,7 +219,7 @@ test('without an alert of the configuration no process is asked for its metrics'
 test('a reload keeps the state of an alert whose condition it leaves as it is', async (t) => {
   const instance = await WatchedInstance.start(t, memory)
   Object.assign(instance.workers[0] ?? {}, {
-    metrics: [metricOf('gauge', 'process_resident_memory_bytes', [{ labels: {}, value: 500 }])],
+    metrics: [metricOf('gauge', 'http_active_connections', [{ labels: {}, value: 500 }])],
   })
   await instance.evaluate()
   const { state, since } = await instance.stateOf('memory', MINUTE)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   addCacheEntries,
+  addDataCounts,
   addProcessMetrics,
   addUptimeMetric,
   CacheMetrics,
@@ -26,7 +27,8 @@ test('names, types, labels and buckets are those of the reference', async () => 
   new RenderMetrics(metrics, () => ({ active: 2, idle: 3 })).oomKills.value++
   addProcessMetrics(metrics)
   addUptimeMetric(metrics)
-  const text = await mergeMetrics([metrics.toJson()], [])
+  addDataCounts(metrics).hits.value++
+  const text = await mergeMetrics([metrics.toJson()])
   const types = Object.fromEntries([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
   assert.deepEqual(types, {
     http_requests_total: 'counter',
@@ -57,12 +59,18 @@ test('names, types, labels and buckets are those of the reference', async () => 
     process_cpu_seconds_total: 'counter',
     process_open_fds: 'gauge',
     process_uptime_seconds: 'gauge',
+    svc_data_hits_total: 'counter',
+    svc_data_misses_total: 'counter',
   })
   assert.ok(text.includes('http_requests_total{method="GET",status="200",path_group="/blog/[slug]"} 1'))
   const bounds = [...text.matchAll(/^http_request_duration_seconds_bucket\{.*le="([^"]+)".*\} (\d+)$/gm)].map(
     ([, le, n]) => `${le}=${n}`,
   )
   assert.deepEqual(bounds, ['0.005=0', '0.01=0', '0.025=0', '0.05=1', '0.1=1', '0.25=1', '0.5=1', '1=1', '5=1', '+Inf=1'])
+  assert.deepEqual(
+    [...text.matchAll(/^cache_hits_total(.*)$/gm)].map(([, rest]) => rest),
+    ['{layer="l1"} 1', '{layer="l2"} 0'],
+  )
   assert.equal(lineOf(text, 'render_pool_total'), 'render_pool_total 5')
   assert.equal(lineOf(text, 'cache_entries'), 'cache_entries{layer="l1"} 7')
   assert.equal(lineOf(text, 'svc_l0_evictions_total'), 'svc_l0_evictions_total 5')
@@ -73,7 +81,7 @@ test('unknown methods count as OTHER, and path groups are bounded', async () => 
   const http = new HttpMetrics(metrics)
   http.series('BREW', 'static').record(405, 1, 0, 0)
   for (let i = 0; i < 3000; i++) http.series('GET', `/g${i}`).record(200, 1, 0, 0)
-  const text = await mergeMetrics([metrics.toJson()], [])
+  const text = await mergeMetrics([metrics.toJson()])
   assert.ok(text.includes('http_requests_total{method="OTHER",status="405",path_group="static"} 1'))
   const groups = [...text.matchAll(/^http_requests_total\{/gm)].length
   assert.ok(groups <= 502, `${groups} series`)
@@ -98,13 +106,13 @@ test('the sum over processes keeps the totals of dead ones and drops their gauge
     return metrics.toJson()
   }
   const [first, second, third] = [process(3, 5), process(4, 6), process(1, 1)]
-  const before = await mergeMetrics([first, second], [])
+  const before = await mergeMetrics([first, second])
   assert.equal(lineOf(before, 'http_requests_total'), 'http_requests_total{method="GET",status="200",path_group="static"} 7')
   assert.equal(lineOf(before, 'http_active_connections'), 'http_active_connections 11')
 
   let kept = await keepTotals([], first)
   kept = structuredClone(kept)
-  const after = await mergeMetrics([second, third], kept)
+  const after = await mergeMetrics([second, third, kept])
   assert.equal(lineOf(after, 'http_requests_total'), 'http_requests_total{method="GET",status="200",path_group="static"} 8')
   assert.equal(lineOf(after, 'http_active_connections'), 'http_active_connections 7')
   assert.equal(
@@ -113,7 +121,7 @@ test('the sum over processes keeps the totals of dead ones and drops their gauge
   )
   kept = await keepTotals(kept, second)
   assert.equal(
-    lineOf(await mergeMetrics([third], kept), 'http_requests_total'),
+    lineOf(await mergeMetrics([third, kept]), 'http_requests_total'),
     'http_requests_total{method="GET",status="200",path_group="static"} 8',
   )
 })

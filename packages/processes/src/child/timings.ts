@@ -32,7 +32,7 @@ export const defaultTimings: SupervisorTimings = {
   commitTimeoutMs: 10_000,
   exitGraceMs: 2_000,
   purgeTimeoutMs: 1_000,
-  metricsTimeoutMs: 1_500,
+  metricsTimeoutMs: 500,
   backoff: { firstMs: 100, maxMs: 10_000, resetAfterMs: 60_000 },
   startAttempts: 3,
 }

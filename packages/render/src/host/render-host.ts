@@ -1,7 +1,15 @@
 import { forgetModules } from '@svc/compile/caches'
 import type { CallContext, Handlers } from '@svc/core'
 import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
-import { addDataCounts, createLogger, type Logger, type LogLine, MetricSet, RenderMetrics } from '@svc/telemetry'
+import {
+  addDataCounts,
+  addProcessMetrics,
+  createLogger,
+  type Logger,
+  type LogLine,
+  MetricSet,
+  RenderMetrics,
+} from '@svc/telemetry'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { readGuestFiles } from '../thread/guest-files.ts'
@@ -64,6 +72,7 @@ export class RenderHost {
   constructor(options: RenderHostOptions) {
     this.#options = options
     this.#log = this.#logger({ level: 'info', format: 'json' })
+    addProcessMetrics(this.#metrics)
     this.#renderMetrics = new RenderMetrics(this.#metrics, () => this.#threadCounts())
     this.#threads = new SpareThread({
       program: options.threadProgram,

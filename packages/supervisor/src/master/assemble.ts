@@ -134,8 +134,9 @@ function makeMetrics(
   { deps, access }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
 ): MetricsCollector {
-  return new MetricsCollector(deps.timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
+  return new MetricsCollector(deps.timings.metricsTimeoutMs, {
     generation: () => access.get().generation,
+    includesProcess: () => access.get().config.metrics.include_process,
     up: () => ({ worker: workers.ready.length, host: hosts.measured.length }),
     isr: {
       entries: () => caches.store.room.size().entries,

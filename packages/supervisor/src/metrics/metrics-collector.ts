@@ -13,6 +13,7 @@ import {
   MetricSet,
   mergeMetrics,
   NumberFamily,
+  type Series,
   type SiteShare,
 } from '@svc/telemetry'
 
@@ -37,6 +38,8 @@ const snapshot = guard.arrayOf(
 /** The master's own measurements. */
 interface MasterMetrics {
   readonly generation: () => number
+  /** `metrics.include_process` of the configuration in service. */
+  readonly includesProcess: () => boolean
   /** Workers and render hosts that serve at the moment. */
   readonly up: () => { readonly worker: number; readonly host: number }
   /** The ISR store: its entries are counted here alone, since all processes share it; evictions are those of the master. */
@@ -55,15 +58,19 @@ export class MetricsCollector {
   readonly #own = new MetricSet()
   readonly #deaths: NumberFamily
   readonly #purges: NumberFamily
+  readonly #stale: Series
+  readonly #includesProcess: () => boolean
   readonly #seen = new Map<object, readonly MetricJson[]>()
+  readonly #ended = new WeakSet<object>()
   #kept: Promise<readonly MetricJson[]> = Promise.resolve([])
 
-  constructor(timeoutMs: number, includeProcess: boolean, master: MasterMetrics) {
+  constructor(timeoutMs: number, master: MasterMetrics) {
     this.#timeoutMs = timeoutMs
-    if (includeProcess) {
-      addProcessMetrics(this.#own)
-      addUptimeMetric(this.#own)
-    }
+    this.#includesProcess = master.includesProcess
+    addProcessMetrics(this.#own)
+    addUptimeMetric(this.#own)
+    const stale = 'Processes that did not respond to this scrape in time: their last values count.'
+    this.#stale = this.#own.add(new NumberFamily('gauge', { name: 'svc_scrape_stale_processes', help: stale })).series()
     addMeasured(this.#own, 'gauge', ['svc_config_generation', 'Number of the configuration in service.'], master.generation)
     const upOptions = { name: 'svc_processes_up', help: 'Processes that serve.', labels: ['kind'] }
     const up: NumberFamily = new NumberFamily('gauge', upOptions, () => {
@@ -103,6 +110,7 @@ export class MetricsCollector {
 
   /** Adds the last totals of a process that has ended. */
   processEnded(process: object): void {
+    this.#ended.add(process)
     const last = this.#seen.get(process)
     this.#seen.delete(process)
     if (last !== undefined) this.#kept = this.#kept.then((kept) => keepTotals(kept, last))
@@ -110,28 +118,35 @@ export class MetricsCollector {
 
   /** All metrics of the instance in the text exposition format. */
   async text(processes: readonly MetricsProcess[]): Promise<string> {
-    const { snapshots, kept } = await this.#collect(processes)
-    return mergeMetrics(snapshots, kept)
+    return mergeMetrics(await this.snapshots(processes))
   }
 
   /** The same as plain data, not summed up: those of each process, and the totals of those that have ended. */
   async snapshots(processes: readonly MetricsProcess[]): Promise<ReadonlyArray<readonly MetricJson[]>> {
-    const { snapshots, kept } = await this.#collect(processes)
-    return [...snapshots, kept]
+    const answered = await Promise.all(processes.map((process) => this.#pull(process)))
+    // A process that ends meanwhile is neither among the seen nor in totals that were read before: a counter would go backwards.
+    let reading: Promise<readonly MetricJson[]>
+    let kept: readonly MetricJson[]
+    do {
+      reading = this.#kept
+      kept = await reading
+    } while (reading !== this.#kept)
+    this.#stale.value = answered.filter((isFresh) => !isFresh).length
+    const all = [this.#own.toJson(), ...this.#seen.values(), kept]
+    return this.#includesProcess() ? all : all.map((metrics) => metrics.filter(({ name }) => !name.startsWith('process_')))
   }
 
-  async #collect(processes: readonly MetricsProcess[]) {
-    await Promise.all(processes.map((process) => this.#pull(process)))
-    const kept = await this.#kept
-    return { snapshots: [this.#own.toJson(), ...this.#seen.values()], kept }
-  }
-
-  async #pull(process: MetricsProcess): Promise<void> {
+  /** Resolves with false if the process did not respond: its last values count. */
+  async #pull(process: MetricsProcess): Promise<boolean> {
     try {
       const reply = await process.peer.call('metrics', undefined, { timeoutMs: this.#timeoutMs })
-      this.#seen.set(process, snapshot(reply.metrics, 'metrics'))
+      const metrics = snapshot(reply.metrics, 'metrics')
+      // A reply may come after the end, with which the process was counted.
+      if (!this.#ended.has(process)) this.#seen.set(process, metrics)
+      return true
     } catch {
-      // Busy, just ended, or an invalid reply: its last values count.
+      // Busy, just ended, or an invalid reply.
+      return false
     }
   }
 }

@@ -4,23 +4,18 @@ import type { MetricSet } from './metric-set.ts'
 /** The shared layers that `cache_*` metrics tell apart: `l1` is the ISR store of the instance, `l2` the shared key-value store. */
 type CacheLayer = 'l1' | 'l2'
 
-const hits = { name: 'cache_hits_total', help: 'Look-ups that a cache layer could answer.', labels: ['layer'] }
-const misses = { name: 'cache_misses_total', help: 'Look-ups that a cache layer could not answer.', labels: ['layer'] }
-
 /** Look-ups of the data cache. */
 export interface DataCounts {
   readonly hits: Series
   readonly misses: Series
 }
 
-/**
- * The `cache_*` metrics of a render host: look-ups of data by code of sites, as a layer of their own (`data`). Its entries lie in the
- * ISR store and are counted there.
- */
+/** Adds the look-ups of data by the code of sites. The entries lie in the ISR store and are counted there. */
 export function addDataCounts(metrics: MetricSet): DataCounts {
+  const counter = (name: string, help: string) => metrics.add(new NumberFamily('counter', { name, help })).series()
   return {
-    hits: metrics.add(new NumberFamily('counter', hits)).series('data'),
-    misses: metrics.add(new NumberFamily('counter', misses)).series('data'),
+    hits: counter('svc_data_hits_total', 'Look-ups of data by sites that the data cache could answer.'),
+    misses: counter('svc_data_misses_total', 'Look-ups of data by sites that the data cache could not answer.'),
   }
 }
 
@@ -38,14 +33,13 @@ export class CacheMetrics {
   constructor(metrics: MetricSet) {
     const counter = (name: string, help: string, labels: readonly string[] = []) =>
       metrics.add(new NumberFamily('counter', { name, help, labels }))
-    const layered = ({ name, help, labels }: typeof hits) => {
-      const family = counter(name, help, labels)
+    const layered = (name: string, help: string) => {
+      const family = counter(name, help, ['layer'])
       return { l1: family.series('l1'), l2: family.series('l2') }
     }
-    this.hits = layered(hits)
-    this.misses = layered(misses)
-    const dropped = 'Entries dropped to stay within the bounds of a layer.'
-    this.evictions = layered({ name: 'cache_evictions_total', help: dropped, labels: ['layer'] })
+    this.hits = layered('cache_hits_total', 'Look-ups that a cache layer could answer.')
+    this.misses = layered('cache_misses_total', 'Look-ups that a cache layer could not answer.')
+    this.evictions = layered('cache_evictions_total', 'Entries dropped to stay within the bounds of a layer.')
     this.coalesced = counter('cache_stampede_coalesced_total', 'Requests that waited for the render of another.').series()
     const revalidations = counter('isr_revalidations_total', 'Background renders of stale entries.', ['status'])
     this.revalidations = { success: revalidations.series('success'), error: revalidations.series('error') }

@@ -63,7 +63,7 @@ export async function keepTotals(kept: Snapshot, lastOfDead: Snapshot): Promise<
   return (await (await aggregate([kept, totals])).getMetricsAsJSON()) as unknown as MetricJson[]
 }
 
-/** Sums the snapshots of all processes and the totals of dead ones, and formats the text exposition format 0.0.4. */
-export async function mergeMetrics(snapshots: readonly Snapshot[], kept: Snapshot): Promise<string> {
-  return (await aggregate([...snapshots, kept])).metrics()
+/** Sums snapshots, those of all processes and the totals of dead ones, and formats the text exposition format 0.0.4. */
+export async function mergeMetrics(snapshots: readonly Snapshot[]): Promise<string> {
+  return (await aggregate(snapshots)).metrics()
 }
