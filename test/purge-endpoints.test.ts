@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { Child, fetchHttp, type HttpAnswer, type HttpOptions, type Server, startServer, svcCommand, tempSite } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  type HttpAnswer,
+  type HttpOptions,
+  PROCESS_WAIT_MS,
+  type Server,
+  startServer,
+  svcCommand,
+  tempSite,
+  waitFor,
+} from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 
 const page = `
@@ -33,6 +44,10 @@ async function madeOf(server: Server, path: string, host = 'one.localhost'): Pro
 /** The same from many connections: what the workers serve at the moment. */
 async function allMadeOf(server: Server, path: string, host?: string): Promise<Set<string>> {
   return new Set(await Promise.all(Array.from({ length: 12 }, () => madeOf(server, path, host))))
+}
+
+interface Listed {
+  readonly pools: readonly { readonly threads: number; readonly last_build_ms: readonly number[] }[]
 }
 
 test('a purge by tag, pattern or path is seen by the very next request of every worker, and by no other page or site', async (t) => {
@@ -139,7 +154,12 @@ test('the router and the isolates can be looked at', async (t) => {
   )
   const patterns = router.sites[0].routes.map(({ pattern }: { pattern: string }) => pattern)
   assert.deepEqual(patterns.toSorted(), ['/', '/about'])
-  assert.ok(Array.isArray(JSON.parse((await fetchHttp(`${server.url}/__svc/debug/isolates`)).text).pools))
+  const pools = async () => (JSON.parse((await fetchHttp(`${server.url}/__svc/debug/isolates`)).text) as Listed).pools
+  await waitFor(
+    'how long the isolate took',
+    async () => (await pools()).some((pool) => pool.last_build_ms.length === pool.threads && (pool.last_build_ms[0] ?? 0) > 0),
+    PROCESS_WAIT_MS,
+  )
   const modulesOf = (site: string) => fetchHttp(`${server.url}/__svc/debug/modules${site}`)
   const { isolates } = JSON.parse((await modulesOf('?site=one')).text)
   const files = isolates.flatMap(({ modules }: { modules: { file: string }[] }) => modules.map(({ file }) => file))

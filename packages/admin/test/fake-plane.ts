@@ -258,7 +258,7 @@ export class FakePlane implements ControlPlane {
     modules: async (site) => [
       { host: 'h1', pid: 1, modules: [{ file: `/srv/${site}/app/page.tsx`, format: 'esm', imports: ['/srv/state.ts'] }] },
     ],
-    isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }],
+    isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0, last_build_ms: [12] }],
   }
 
   readonly sites: { -readonly [Key in keyof ControlPlane['sites']]: ControlPlane['sites'][Key] } = {

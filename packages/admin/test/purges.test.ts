@@ -115,7 +115,9 @@ test('a rolling restart is answered at once, at its end, or by its progress', as
 test('figures, isolates and routes are shown; a site that cannot be read hides no other', async () => {
   assert.deepEqual((await call('/__svc/cache/stats', { method: 'GET' })).json, { ok: true, ...cacheReport })
   const { json: isolates } = await call('/__svc/debug/isolates', { method: 'GET' })
-  assert.deepEqual(isolates['pools'], [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }])
+  assert.deepEqual(isolates['pools'], [
+    { host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0, last_build_ms: [12] },
+  ])
   const { json: modules } = await call('/__svc/debug/modules?site=shop', { method: 'GET' })
   const [isolate] = modules['isolates'] as { readonly modules: unknown }[]
   assert.deepEqual(isolate?.modules, [{ file: '/srv/shop/app/page.tsx', format: 'esm', imports: ['/srv/state.ts'] }])

@@ -98,6 +98,8 @@ export const isolatePool = guard.object({
   threads: guard.number,
   active: guard.number,
   queued: guard.number,
+  /** Of each isolate: milliseconds from the beginning of its creation until it took requests; 0 since a flush. */
+  last_build_ms: guard.arrayOf(guard.number),
 })
 export type IsolatePool = Guarded<typeof isolatePool>
 

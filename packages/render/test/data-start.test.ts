@@ -44,7 +44,12 @@ class InstanceStore extends MemoryStore implements OpenStore {
 }
 
 /** The caches of a host and a thread of a site with the label "a". */
-function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: SendOrder = async () => undefined) {
+function startHost(
+  t: TestContext,
+  open: () => Promise<OpenStore>,
+  sendPurge: SendOrder = async () => undefined,
+  isAhead = () => false,
+) {
   const caches = new HostCaches({
     counts: addDataCounts(new MetricSet()),
     open,
@@ -53,7 +58,8 @@ function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: Se
   })
   const { port1, port2 } = new MessageChannel()
   t.after(() => port1.close())
-  caches.services.serve({ id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1, async () => ({ modules: [], more: [] }))
+  const site = { id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0, isAhead }
+  caches.services.serve(site, port1, async () => ({ modules: [], more: [] }))
   const handlers = { purgeModules: async () => ({ evicted: 0 }), modules: () => ({ modules: [] }) }
   const thread = new DataClient({ port: port2, handlers, onProblem: assert.ifError })
   const purge = async (one: Purge) => await caches.handlers.purge({ purge: one }, {} as CallContext)
@@ -106,6 +112,21 @@ test('a purge that is settled while a host still opens the store is not unsettle
   host.settled(2)
   opened.resolve(store)
   await prepared
+  assert.equal(await look(host.thread, '/r'), 'hit')
+})
+
+test('code that is not in service yet shares no data, and all of it once it is', async (t) => {
+  const store = await storeWithEntry(t)
+  let isAhead = true
+  const host = startHost(
+    t,
+    async () => store,
+    undefined,
+    () => isAhead,
+  )
+  await host.caches.prepare(cache, { last: 1, unsettled: [] })
+  for (const path of ['/p', '/r']) assert.equal(await look(host.thread, path), 'pass', path)
+  isAhead = false
   assert.equal(await look(host.thread, '/r'), 'hit')
 })
 

@@ -22,6 +22,7 @@ export const poolSchema = () =>
     threads: z.int(),
     active: z.int(),
     queued: z.int(),
+    last_build_ms: z.array(z.number()),
   })
 
 /** A route of a site. */

@@ -23,6 +23,11 @@ function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {
   }
 }
 
+/** Scheme and host for the pages of the site that is tried out. */
+function originOf([site]: readonly SiteConfig[]): string {
+  return `http://${site?.hostnames?.find((name) => !name.includes('*') && !name.startsWith('.')) ?? 'localhost'}`
+}
+
 /** Settings that the threads of all sites of a generation share. */
 function threadBase({ config: { render } }: HostSpec, guestDir: string): ThreadBase {
   return { guestDir, timeoutMs: render.timeout_ms, memoryLimitMb: render.memory_limit_mb }
@@ -133,7 +138,7 @@ export class HostSites {
     const candidate = this.#runtime(next)
     this.#candidates.set(id, candidate)
     try {
-      const survey = await candidate.tryOut(this.#sites.get(id)?.usedRoutes ?? [])
+      const survey = await candidate.tryOut(this.#sites.get(id)?.usedRoutes ?? [], originOf(spec.sites))
       if (survey.problems.some(({ severity }) => severity === 'error')) this.#dropCandidate(id)
       else setTimeout(() => this.#dropCandidate(id, candidate), CANDIDATE_MS).unref()
       return survey
@@ -174,6 +179,7 @@ export class HostSites {
     }
     this.#options.budget.setMax(prepared.maxThreads)
     this.#options.threads.useBase(prepared.base)
+    for (const site of prepared.sites.values()) site.ahead.served()
     for (const site of old.values()) if (prepared.sites.get(site.id) !== site) this.#retire(site)
   }
 
@@ -181,6 +187,11 @@ export class HostSites {
     if (this.#prepared?.generation !== generation) return
     this.#prepared = undefined
     for (const id of this.#candidates.keys()) this.#dropCandidate(id)
+  }
+
+  /** Content or code of any site may have changed: pages that were rendered ahead of their release are lost. */
+  clearAhead(): void {
+    for (const site of [...this.#sites.values(), ...this.#candidates.values()]) site.ahead.clear()
   }
 
   /** Ends all pools at once. */

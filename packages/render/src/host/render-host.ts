@@ -117,6 +117,11 @@ export class RenderHost {
       purgeModules: async (purge) => ({ evicted: await this.#purgeModules(purge) }),
       modules: async ({ site }) => ({ isolates: await this.#caches.services.modules(site) }),
       ...this.#caches.handlers,
+      purge: async (message, context) => {
+        // The swap to a release is a purge for changed code: the pages of the release are newer. An edit clears them with its files.
+        if (message.purge.changedCode === undefined) this.#sites.clearAhead()
+        return await this.#caches.handlers.purge(message, context)
+      },
       flush: async ({ site }) => ({ isolates: await this.#sites.flush(site) }),
       usedRoutes: () => ({
         sites: [...this.#sites.all]
@@ -172,6 +177,8 @@ export class RenderHost {
   #render(request: RenderRequest, context: CallContext) {
     this.#refuseUnlessServing()
     const site = this.#sites.site(request.site)
+    const ahead = site.ahead.take(request)
+    if (ahead !== undefined) return Promise.resolve(ahead)
     const pool = site.poolFor(request.manifestVersion, routeIdOf(request.kind, request.route))
     const { timeoutMs } = site.spec.thread
     this.#active++
@@ -264,6 +271,7 @@ export class RenderHost {
 
   /** First on disk, so that nothing of it comes back into an isolate. Returns how many modules there were. */
   async #purgeModules(purge: ModulePurge): Promise<number> {
+    this.#sites.clearAhead()
     const dirs = [...this.#sites.all][0]?.spec.thread.cacheDirs
     const onDisk = dirs === undefined ? 0 : await forgetModules(dirs, purge)
     return onDisk + (await this.#caches.services.purgeModules(purge))

@@ -30,6 +30,18 @@ function beginOf(request: RenderRequest, hasBody: boolean): BeginRequest {
   return { requestId, method, url, headers, params, remoteAddress, mayStream, hasBody }
 }
 
+/** For a render that no worker waits for. */
+export const noCaller: CallContext = Object.freeze({
+  bytes: undefined,
+  hasChunks: false,
+  onChunk: () => undefined,
+  onEnd: () => undefined,
+  onAbort: () => undefined,
+  isAborted: false,
+  send: () => true,
+  drained: async () => undefined,
+})
+
 /** Tells the worker how far its call is. */
 export function report(context: CallContext, progress: RenderProgress['progress']): void {
   const message: RenderProgress = { progress }

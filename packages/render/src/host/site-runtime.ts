@@ -1,13 +1,15 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { SiteConfig } from '@svc/config'
 import { asError, codeOf, Gate, messageOf, SingleFlight } from '@svc/core'
-import type { SiteSurvey } from '@svc/protocol'
+import type { RenderRequest, SiteSurvey } from '@svc/protocol'
 import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
 import type { ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { compileAll } from './compile-all.ts'
 import type { CompileModules, ServedSite } from './data/site-services.ts'
 import { InspectJob } from './inspect-job.ts'
+import { PagesAhead } from './pages-ahead.ts'
+import { noCaller, RenderJob } from './render-job.ts'
 import { ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import { type CompileReply, reasonOf, type SiteScan, type SiteScanner } from './site-scanner.ts'
@@ -45,6 +47,7 @@ export interface SiteDependencies {
 /** One site in a render host: its manifest and its pool. Nothing is read or started before it is asked for. */
 export class SiteRuntime {
   readonly spec: SiteSpec
+  readonly ahead = new PagesAhead()
   readonly #shared: SiteDependencies
   readonly #directory: ScannedSite
   readonly #describing = new SingleFlight<'manifest', SiteManifest>()
@@ -95,10 +98,12 @@ export class SiteRuntime {
   }
 
   /**
-   * Scans the directory and compiles all modules. Without an error it then starts an isolate with the modules of these routes. Returns
-   * the survey, with the errors of the compilation.
+   * Scans the directory and compiles all modules. Without an error it then starts an isolate with the modules of these routes, and
+   * renders the pages that are known in advance. Returns the survey, with the errors of the compilation.
+   * @param origin of the requests for these pages
    */
-  async tryOut(routes: readonly string[]): Promise<SiteSurvey> {
+  async tryOut(routes: readonly string[], origin: string): Promise<SiteSurvey> {
+    this.ahead.begin()
     const survey = await this.#directory.survey()
     const manifest = this.#directory.known
     if (manifest === undefined || hasErrors(survey)) return survey
@@ -107,6 +112,7 @@ export class SiteRuntime {
     if (errors.length > 0) return withErrors(survey, errors)
     try {
       if (routes.length > 0) await this.warm(routes)
+      await this.#renderAhead(origin)
     } catch (error) {
       this.#shared.events.log('warn', '', `no isolate could be warmed for a release: ${messageOf(error)}`)
     }
@@ -132,6 +138,7 @@ export class SiteRuntime {
    * the routes whose code was touched; null: any may be.
    */
   changed(files: readonly string[]): Promise<ChangeReach> {
+    this.ahead.clear()
     const before = this.#pending?.files ?? files
     const all = files.length === 0 || before.length === 0 ? [] : [...new Set([...before, ...files])]
     const takeIn = async () => {
@@ -183,7 +190,30 @@ export class SiteRuntime {
     await Promise.all(this.pools.map((pool) => pool.close()))
   }
 
+  async #renderAhead(origin: string): Promise<void> {
+    const { events, nextNumber } = this.#shared
+    const { timeoutMs } = this.spec.thread
+    const manifest = await this.manifest()
+    const pool = this.#ensurePool(manifest)
+    const run = (request: RenderRequest) => {
+      const job = new RenderJob({
+        number: nextNumber(),
+        request,
+        context: noCaller,
+        pool,
+        timeoutMs,
+        onMeasured: () => undefined,
+      })
+      pool.run(job)
+      return job.reply
+    }
+    const problems = await this.ahead.render({ id: this.id, manifest, origin, run: async (request) => await run(request) })
+    const [first] = problems
+    if (first !== undefined) events.log('warn', '', `${problems.length} pages of a release could not be rendered: ${first}`)
+  }
+
   async #flush(): Promise<number> {
+    this.ahead.clear()
     const old = this.#pool
     const manifest = this.#manifest
     if (old === undefined || manifest === undefined || old.threadCount === 0 || this.#isRetired) return 0
@@ -225,7 +255,8 @@ export class SiteRuntime {
     const { thread: settings, limits, served } = this.spec
     const events = {
       ...this.#shared.events,
-      serve: (port: MessagePort) => serve(served, port, (modules) => this.#compile(modules)),
+      serve: (port: MessagePort) =>
+        serve({ ...served, isAhead: () => this.ahead.isAhead }, port, (modules) => this.#compile(modules)),
     }
     return new SitePool({ threads, settings, manifest, limits, budget, events, isReplacing })
   }

@@ -75,7 +75,15 @@ export async function resetApp(parts: MasterParts, root: string): Promise<AppRes
 /** The isolates of all hosts, as of their last pong. */
 export function isolatePools(parts: MasterParts): IsolatePool[] {
   return parts.hosts.running.flatMap(({ id, pid, pools }) =>
-    pools.map(({ site, threads, active, queued }) => ({ host: id, pid, site, threads, active, queued })),
+    pools.map(({ site, threads, active, queued, lastBuildMs = [] }) => ({
+      host: id,
+      pid,
+      site,
+      threads,
+      active,
+      queued,
+      last_build_ms: [...lastBuildMs],
+    })),
   )
 }
 

@@ -1,7 +1,7 @@
 import { asError, codeOf } from '@svc/core'
-import { normalizePath, type ResponseHead } from '@svc/http'
+import type { ResponseHead } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
-import { fillPattern, type Route, type RouteParams } from '@svc/site'
+import { type Route, staticPaths } from '@svc/site'
 import { WorkerError } from '../errors/errors.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
@@ -88,13 +88,6 @@ export class Warmer {
   }
 }
 
-function isParams(value: unknown): value is RouteParams {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).every(
-    (item) => typeof item === 'string' || (Array.isArray(item) && item.every((part) => typeof part === 'string')),
-  )
-}
-
 /**
  * Queries a route for its known paths, normalised. Sets of parameters that make no path are left out.
  * @throws WORKER_STATIC_PARAMS when the site's code fails or returns something else, and the errors of a render
@@ -106,11 +99,10 @@ async function staticPathsOf(
 ): Promise<string[]> {
   const { head, body } = await renderWhole(renderer, { ...request, kind: 'static-paths', route: route.id })
   if (head.status !== 200) throw new WorkerError('WORKER_STATIC_PARAMS', `generateStaticParams of ${route.pattern} failed`)
-  const sets: unknown = JSON.parse(body.toString())
-  if (!Array.isArray(sets))
+  const paths = staticPaths(route.pattern, JSON.parse(body.toString()))
+  if (paths === undefined)
     throw new WorkerError('WORKER_STATIC_PARAMS', `generateStaticParams of ${route.pattern} did not return a list of parameters`)
-  const paths = sets.filter(isParams).map((params) => normalizePath(fillPattern(route.pattern, params)))
-  return paths.filter((path) => path !== undefined)
+  return paths
 }
 
 /** A small response of a site's code for the server itself. */

@@ -34,6 +34,8 @@ export interface DataAsker {
   readonly timeoutMs: number
   /** How long stale entries are served. */
   readonly swrMs: number
+  /** True: nothing of the cache is for it now. */
+  readonly isAhead?: () => boolean
 }
 
 /** Options of the data cache. */
@@ -94,7 +96,7 @@ export class DataCache {
 
   async #look(asker: DataAsker, question: DataQuestion): Promise<Reply> {
     const store = this.#options.store()
-    if (store === undefined) return { kind: 'pass' }
+    if (store === undefined || asker.isAhead?.() === true) return { kind: 'pass' }
     const key = dataKey(asker.label, ...question.parts)
     const entry = {
       label: asker.label,

@@ -26,6 +26,8 @@ export interface ServedSite {
   readonly label: string
   readonly timeoutMs: number
   readonly swrMs: number
+  /** True as long as it may share no data: its code is not in service yet. @default never */
+  readonly isAhead?: () => boolean
 }
 
 /** Compiles modules of one site. */
