@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { translatePattern } from '../src/patterns/translate-pattern.ts'
 
+const boundBacktrackingUrl = new URL('../src/patterns/bound-backtracking.ts', import.meta.url)
+
 function translated(text: string, isCaseless = false) {
   const result = translatePattern(text, isCaseless)
   if ('error' in result) assert.fail(`${text}: ${result.error}`)
@@ -149,9 +151,10 @@ test('a pattern that cannot be translated or bounded is rejected with a reason',
   }
 })
 
-/** Runs a script in a process with flags of V8, as workers have them. */
+/** Runs a script in a process with flags of V8. */
 function runWithFlags(flags: readonly string[], script: string): string {
-  const run = spawnSync(process.execPath, [...flags, '-e', script], { encoding: 'utf8', timeout: 120_000 })
+  const args = ['--disable-warning=ExperimentalWarning', ...flags, '--input-type=module', '-e', script]
+  const run = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 120_000 })
   assert.equal(run.status, 0, run.stderr)
   return run.stdout
 }
@@ -175,8 +178,9 @@ test('a hostile path does not hold up a worker', () => {
     ['^(?:a{1,10}){1,20}b$', 'a'],
     ['^(\\w+\\s?)+$', 'a'],
   ].map(([text = '', piece]) => [translated(text, true).pattern.source, piece])
-  const flags = ['--enable-experimental-regexp-engine-on-excessive-backtracks', '--regexp-backtracks-before-fallback=1000']
-  // Ends at all only with the flags: with backtracking most of these take longer than the test may.
-  const script = `for (const [source, piece] of ${JSON.stringify(hostile)}) new RegExp(source).test('/' + piece.repeat(8000) + '!')`
-  assert.equal(runWithFlags(flags, script), '')
+  // Ends at all only when they are bounded: with backtracking most of these take longer than the test may.
+  const script = `import { boundBacktracking } from ${JSON.stringify(boundBacktrackingUrl.href)}
+    boundBacktracking()
+    for (const [source, piece] of ${JSON.stringify(hostile)}) new RegExp(source).test('/' + piece.repeat(8000) + '!')`
+  assert.equal(runWithFlags([], script), '')
 })

@@ -7,10 +7,13 @@ import { HttpMetrics, MetricSet } from '@svc/telemetry'
 import { createComponents, MASTER_TIMEOUT_MS } from './components.ts'
 import { masterOrders } from './master-orders.ts'
 import { WorkerTraffic } from './traffic/worker-traffic.ts'
+import { setWorkerFlags } from './v8-flags.ts'
 import { WorkerLog } from './worker-log.ts'
 
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+
+setWorkerFlags()
 
 const bundled = new URL('./password-thread.js', import.meta.url)
 const passwordThread = existsSync(bundled) ? bundled : new URL('./vhost/passwords/thread-main.ts', import.meta.url)

@@ -7,7 +7,10 @@ import { SupervisedProcess } from './supervised-process.ts'
 export type WorkerProcess = SupervisedProcess<typeof masterMethods, typeof workerMethods>
 export type HostProcess = SupervisedProcess<typeof hostParentMethods, typeof hostMethods>
 
-/** A worker or host keeps one core busy, and there are as many as cores: helper threads of the collector would only compete. */
+/**
+ * A worker or host keeps one core busy, and there are as many as cores: helper threads of the collector would only compete. With
+ * most other flags of V8 Node compiles its own modules anew at each start; a worker sets its flags itself.
+ */
 const COMMON_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc']
 /**
  * isolated-vm requires the first. V8 sizes the young generation of an isolate by its memory limit; without the others large
@@ -22,19 +25,6 @@ export interface LaunchSettings {
   readonly maxHeaderBytes: number
   readonly onProblem: (name: string, error: Error) => void
 }
-
-/**
- * In a worker, operators' patterns match attackers' paths. Past this many steps back V8 continues without backtracking, in time
- * linear in the length of the path (docs/decisions/0012-patterns-of-operators.md). A request passes many short functions: with its
- * usual budget V8 stops inlining half way, which costs a proxied request some percent.
- */
-const WORKER_FLAGS = [
-  ...COMMON_FLAGS,
-  '--max-inlined-bytecode-size-cumulative=4000',
-  '--max-inlined-bytecode-size-small=60',
-  '--enable-experimental-regexp-engine-on-excessive-backtracks',
-  '--regexp-backtracks-before-fallback=1000',
-]
 
 /**
  * The master's standard output in workers. Their own is discarded: the library of engine uws writes lines of its own there when it
@@ -72,7 +62,7 @@ export function launchWorker(settings: LaunchSettings, name: string, handlers: H
   cluster.setupPrimary({
     exec: settings.programs.worker,
     args: [],
-    execArgv: WORKER_FLAGS,
+    execArgv: COMMON_FLAGS,
     serialization: 'advanced',
     stdio: [...WORKER_STDIO],
   })
