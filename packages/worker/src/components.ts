@@ -132,7 +132,7 @@ function createCaches({ workerId, master, log, metrics, httpMetrics, traffic, ge
   const ledger = new PurgeLedger()
   const shared = { ledger, leases: leasesOf(master), metrics: new CacheMetrics(metrics), clock, onProblem }
   const redis = new WorkerRedis(workerId, clock)
-  const shareLeases = sharingLeases({ ...shared, connect: (config) => redis.connect(config) })
+  const shareLeases = sharingLeases({ ...shared, redis: () => redis.client })
   const isr = new WorkerIsr({ ...shared, shareLeases, renderer })
   const proxyCache = new WorkerProxyCache({ ...shared, shareLeases, purge })
   const ofPages = {

@@ -75,10 +75,11 @@ async function prepare(
   components: WorkerComponents,
   { packed, knownServers, endpoints, purges }: PrepareOrder,
 ): Promise<undefined> {
-  const { engine, generations, hosts, isr, log, proxyCache, renderer, rules, upstreams, vhosts } = components
+  const { engine, generations, hosts, isr, log, proxyCache, redis, renderer, rules, upstreams, vhosts } = components
   // In this turn: purges that come while the generation is unpacked are later ones.
   if (purges !== undefined) takePurges(components, purges)
   const spec = await unpackGeneration(packed, knownServers)
+  await redis.prepare(spec.config)
   await isr.prepare(spec.config)
   await proxyCache.prepare(spec.config)
   const next = buildGeneration(spec, generations.inService, { renderer, onProblem: log.onProblem })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError, type Clock, type CloseStack, codeOf } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
-import { RedisClient } from '@svc/redis'
+import type { RedisClient } from '@svc/redis'
 import type { InstanceFigures, Logger } from '@svc/telemetry'
 import type { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { DeferredOrders } from './deferred-orders.ts'
@@ -67,6 +67,8 @@ export class Instances {
     if (redis.url === undefined) return undefined
     const deferred = await DeferredOrders.open(join(server.state_dir, 'deferred-purges.jsonl'))
     const last = await readPlace(server.state_dir, logger)
+    // Loaded here: most servers have no Redis, and start faster without it.
+    const { RedisClient } = await import('@svc/redis')
     const client = new RedisClient({
       url: redis.url,
       connections: 1,

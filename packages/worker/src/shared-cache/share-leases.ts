@@ -12,8 +12,8 @@ import type { Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 
 interface ShareLeasesOptions {
-  /** Connects to Redis, once. undefined: there is no `redis.url`. */
-  readonly connect: (config: Config) => SharedCommands | undefined
+  /** undefined: no configuration has wanted it so far. */
+  readonly redis: () => SharedCommands | undefined
   readonly leases: LeaseDesk
   readonly ledger: PurgeLedger
   readonly metrics: CacheMetrics
@@ -27,10 +27,10 @@ interface ShareLeasesOptions {
 export type ShareLeases = (config: Config, layer: SharedLayer, store: EntryStore, leasePrefix: string) => SharedLeases | undefined
 
 /** See `ShareLeases`. */
-export function sharingLeases({ connect, leases, ledger, metrics, clock }: ShareLeasesOptions): ShareLeases {
+export function sharingLeases({ redis, leases, ledger, metrics, clock }: ShareLeasesOptions): ShareLeases {
   return (config, layer, store, leasePrefix) => {
     const { l2_enabled: isWanted, l2_ttl_ms: ttlMs } = config.cache.isr
-    const commands = isWanted ? connect(config) : undefined
+    const commands = isWanted && config.redis.url !== undefined ? redis() : undefined
     if (commands === undefined) return undefined
     const counts = { hits: metrics.hits.l2, misses: metrics.misses.l2 }
     const prefix = config.redis.key_prefix
