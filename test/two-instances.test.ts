@@ -57,6 +57,12 @@ class Pair {
     })
     const files = {
       'app/page.tsx': backend.page('home', 'export const revalidate = 3600'),
+      'app/data/[id]/page.tsx': `export const dynamic = 'force-dynamic'
+export default async function Page() {
+  const response = await fetch('http://${backend.host}/data', { next: { revalidate: 600, tags: ['figures'] } })
+  return <p>{await response.text()}</p>
+}
+`,
       'app/cold/page.tsx': backend.page('cold', 'export const revalidate = 3600'),
       'app/items/[id]/page.tsx': backend.page('items', 'export const revalidate = 3600'),
     }
@@ -158,10 +164,12 @@ test('two instances behind nginx', async (t) => {
       const [here, there] = round % 2 === 0 ? [a, b] : [b, a]
       const before = shown((await client(there)('/')).text)
       const { l2, instances } = await pair.purge(here, '/')
-      assert.deepEqual([l2, instances], ['purged', { acked: 2, known: 2 }])
-      const after = shown((await client(there)('/')).text)
-      assert.equal(after, before + 1)
-      assert.equal(shown((await client(here)('/')).text), after)
+      assert.deepEqual([l2, instances.known], ['purged', 2])
+      const after = async () => shown((await client(there)('/')).text)
+      // On a busy machine the answer comes before the other instance has confirmed.
+      if (instances.acked === 2) assert.equal(await after(), before + 1)
+      else await waitFor('the other instance has the purge', async () => (await after()) === before + 1)
+      assert.equal(shown((await client(here)('/')).text), before + 1)
     }
     assert.equal(backend.count('home'), 11)
   })
@@ -180,6 +188,22 @@ test('two instances behind nginx', async (t) => {
     const after = (await client(a)('/up/x')).text
     assert.notEqual(after, 'upstream 1')
     assert.equal((await client(b)('/up/x')).text, after)
+  })
+
+  await t.test('fetch data for pages once, until its tag or the page that asks is purged', async () => {
+    const { a, b, backend } = pair
+    const data = async (server: Server, id: string) => shown((await client(server)(`/data/${id}`)).text)
+    assert.equal(await data(a, 'x'), 1)
+    await waitFor('the other instance has it', async () => (await data(b, `y${Math.random()}`)) === 1)
+    assert.deepEqual([await data(b, 'y'), backend.count('data')], [1, 1])
+    await pair.purge(b, 'figures')
+    assert.equal(await data(a, 'x'), 2)
+    assert.equal(await data(b, 'y'), 2)
+    assert.equal(backend.count('data'), 2)
+    await pair.purge(b, '/data/x')
+    assert.equal(await data(a, 'x'), 3, 'the shared entry is older than the purge of the page')
+    assert.equal(await data(b, 'y'), 2, 'data of other pages is not touched')
+    assert.equal(backend.count('data'), 3)
   })
 
   const faults: Readonly<Record<string, (pair: Pair) => void | Promise<void>>> = {
@@ -214,8 +238,10 @@ test('two instances behind nginx', async (t) => {
       await Promise.all(loads)
       assert.deepEqual(failures, [])
       await pair.purge(pair.b, '/')
-      const agreed = shown((await client(pair.a)('/')).text)
-      assert.equal(shown((await client(pair.b)('/')).text), agreed)
+      await waitFor('both show the same page again', async () => {
+        const [one, other] = await Promise.all([pair.a, pair.b].map((server) => client(server)('/')))
+        return shown(one?.text ?? '') === shown(other?.text ?? '')
+      })
     })
   }
 
@@ -227,7 +253,7 @@ test('two instances behind nginx', async (t) => {
     assert.notEqual(one, other, 'each has rendered it')
     const before = backend.count('items')
     const { l2, instances } = await pair.purge(a, '/items/full')
-    assert.deepEqual([l2, instances.acked], ['purged', 2])
-    assert.equal(shown((await client(b)('/items/full')).text), before + 1)
+    assert.deepEqual([l2, instances.known], ['purged', 2])
+    await waitFor('the other instance has the purge', async () => shown((await client(b)('/items/full')).text) > before)
   })
 })

@@ -80,6 +80,15 @@ export const hostMethods = {
 export const hostParentMethods = {
   /** Code of a site asks for a purge (`revalidateTag`, `revalidatePath`); the host has cut the order down to that site. */
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
+  /** Runs a script on the cache that the instances share, for data of sites. Its arguments, and the entry that it finds, come as bytes. */
+  sharedScript: method(
+    guard.object({
+      script: guard.oneOf('read', 'store'),
+      keys: guard.arrayOf(guard.string),
+      lengths: guard.arrayOf(guard.number),
+    }),
+    guard.object({ words: guard.arrayOf(guard.string) }),
+  ),
   /** A site's isolate ended other than by idling: out of memory, stuck, or crashed. */
   isolateLost: method(guard.object({ site: guard.string, reason: guard.oneOf('memory', 'timeout', 'crash') }), guard.nothing),
   /** Lines of its log. */

@@ -54,6 +54,7 @@ function startHost(
     counts: addDataCounts(new MetricSet()),
     open,
     sendPurge,
+    relay: async () => assert.fail('no cache is shared'),
     onProblem: (error) => assert.ifError(error),
   })
   const { port1, port2 } = new MessageChannel()

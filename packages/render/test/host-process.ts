@@ -131,6 +131,9 @@ export class HostProcess {
           return undefined
         },
         purge: async ({ order }) => await onPurge(order),
+        sharedScript: () => {
+          throw new Error('no cache is shared')
+        },
         log: () => undefined,
       },
       remote: hostMethods,

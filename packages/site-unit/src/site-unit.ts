@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { asError, type Clock, codeOf, type Handlers, printable, systemClock } from '@svc/core'
+import { asError, type Clock, codeOf, type Handlers, printable, ReplyWithBytes, systemClock } from '@svc/core'
 import {
   coalesce,
   defaultTimings,
@@ -130,6 +130,11 @@ class SiteUnit {
   #hostHandlers(): Handlers<typeof hostParentMethods> {
     return {
       purge: ({ order }) => this.#link.require().call('purge', { order }, { timeoutMs: MASTER_TIMEOUT_MS }),
+      sharedScript: async (call, { bytes = new Uint8Array(0) }) => {
+        const { reply } = this.#link.require().open('sharedScript', call, { timeoutMs: MASTER_TIMEOUT_MS, bytes })
+        const { body, bytes: entry } = await reply
+        return entry === undefined ? body : new ReplyWithBytes(body, entry)
+      },
       isolateLost: (loss) => {
         if (this.#link.isUp) this.#link.require().notify('isolateLost', loss)
         return undefined

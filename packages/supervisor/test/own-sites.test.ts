@@ -46,6 +46,7 @@ test('a unit that comes between the two phases of a reload follows it, and stays
     onServing: () => undefined,
     onExit: nothing,
     purge: () => Promise.reject(new Error('no purge is expected')),
+    sharedScript: () => Promise.reject(new Error('no cache is shared')),
     isolateLost: nothing,
     log: nothing,
     changed: async () => undefined,

@@ -71,6 +71,7 @@ export class WatchedInstance {
         logger,
         purgeState: () => ({ last: 0, unsettled: [] }),
         purge: async () => assert('no purge'),
+        sharedScript: async () => assert('no cache is shared'),
         changed: async () => undefined,
         onAttached: async () => undefined,
         onServing: () => undefined,

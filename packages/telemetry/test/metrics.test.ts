@@ -61,6 +61,8 @@ test('names, types, labels and buckets are those of the reference', async () => 
     process_uptime_seconds: 'gauge',
     svc_data_hits_total: 'counter',
     svc_data_misses_total: 'counter',
+    svc_data_l2_hits_total: 'counter',
+    svc_data_l2_misses_total: 'counter',
   })
   assert.ok(text.includes('http_requests_total{method="GET",status="200",path_group="/blog/[slug]"} 1'))
   const bounds = [...text.matchAll(/^http_request_duration_seconds_bucket\{.*le="([^"]+)".*\} (\d+)$/gm)].map(

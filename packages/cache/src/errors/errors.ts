@@ -8,5 +8,7 @@ export const CacheError = errorClass('CacheError', {
   CACHE_NO_ROOM: { retryable: true },
   /** An entry of the store is incomplete: reads of it are misses. */
   CACHE_TORN_ENTRY: {},
+  /** A render host asked for data of the shared cache that is none of its sites'. */
+  CACHE_RELAY: {},
 })
 export type CacheError = InstanceType<typeof CacheError>

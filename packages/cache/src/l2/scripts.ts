@@ -33,6 +33,36 @@ end
 local function text(number) return string.format('%.0f', number) end
 `
 
+/** The version of the label before a fill, where no entry was found. */
+const VERSION_BEFORE = `
+local version = redis.call('HGET', KEYS[2], '#')
+if not version then
+  version = text(clock())
+  local written = redis.pcall('HSET', KEYS[2], '#', version, '*', version)
+  if type(written) == 'table' and written.err then return {'full'} end
+end
+`
+
+/**
+ * Reads an entry. KEYS: entry, versions. ARGV: the entry must have been created after (milliseconds of the wall clock), and none of
+ * these tags of the caller (digests) may have been purged after its version. Replies `hit` with the entry, `miss` with the version
+ * before the fill, or `full` (no memory).
+ */
+export const READ: SharedScript = {
+  name: 'svcRead',
+  lua: `${IS_CURRENT}
+local facts = redis.call('HMGET', KEYS[1], 's', 't', 'c')
+if facts[1] then
+  if not isCurrent(KEYS[2], tonumber(facts[1]), facts[2]) then redis.call('UNLINK', KEYS[1])
+  elseif tonumber(facts[3]) > tonumber(ARGV[1]) and isCurrent(KEYS[2], tonumber(facts[1]), ARGV[2]) then
+    return {'hit', redis.call('HGET', KEYS[1], 'd')}
+  end
+end
+${VERSION_BEFORE}
+return {'miss', version}
+`,
+}
+
 /**
  * Reads an entry, or takes the lock of its key. KEYS: entry, versions, lock. ARGV: token, milliseconds of the lock, the entry
  * must have been created after, and be fresh at (milliseconds of the wall clock; 0: any). Replies `hit` with the entry, `lock`
@@ -48,12 +78,7 @@ if facts[1] then
     return {'hit', redis.call('HGET', KEYS[1], 'd')}
   end
 end
-local version = redis.call('HGET', KEYS[2], '#')
-if not version then
-  version = text(clock())
-  local written = redis.pcall('HSET', KEYS[2], '#', version, '*', version)
-  if type(written) == 'table' and written.err then return {'full'} end
-end
+${VERSION_BEFORE}
 local locked = redis.pcall('SET', KEYS[3], ARGV[1], 'NX', 'PX', ARGV[2])
 if type(locked) == 'table' and locked.ok then return {'lock', version} end
 if type(locked) == 'table' and locked.err then return {'miss', version} end

@@ -6,8 +6,8 @@ import { deadlineOf, freshnessOf } from '../entries/freshness.ts'
 import type { LeaseOutcome } from '../fill/lease.ts'
 import type { PurgeLedger } from '../purge/purge-ledger.ts'
 import { decodeMessage, encodeEntry, encodeVariance } from './entry-message.ts'
-import { FETCH, type SharedScript, STORE, UNLOCK } from './scripts.ts'
-import { digestsOf, labelOfKey, type SharedKeys, type SharedLayer, sharedKeys } from './shared-keys.ts'
+import { FETCH, READ, type SharedScript, STORE, UNLOCK } from './scripts.ts'
+import { digestOf, digestsOf, labelOfKey, type SharedKeys, type SharedLayer, sharedKeys } from './shared-keys.ts'
 
 /** The connection to Redis. */
 export interface SharedCommands {
@@ -99,6 +99,18 @@ export class SharedCache {
   }
 
   /**
+   * Looks for the entry of another instance once, and takes no lock. Never rejects.
+   * @param wanted created after this time of the wall clock in milliseconds, and not older than the last purge of these tags
+   */
+  async look(key: string, wanted: { readonly createdAfter: number; readonly tags: readonly string[] }): Promise<Entered> {
+    const { entry, versions } = this.#keysOf(key)
+    const tags = Buffer.concat(wanted.tags.map(digestOf))
+    const found = await this.#read(key, READ, [entry, versions], () => [String(wanted.createdAfter), tags])
+    if (found.kind === 'promoted') return found
+    return { kind: 'fill', right: { key, version: found.kind === 'version' ? found.version : undefined, token: '' } }
+  }
+
+  /**
    * Shares an entry of the store, with the entry or record by which it is found. Does not wait for Redis.
    * @param reads the request inputs of the key, where it is longer than that of the fill because of them
    */
@@ -119,18 +131,25 @@ export class SharedCache {
     this.#send(UNLOCK, [lock], [token, String(passMs)])
   }
 
-  async #fetch(key: string, token: string) {
-    const { commands, ledger, store, clock, counts, layer } = this.#options
-    if (!commands.isUsable || ledger.isSharedCacheClosed) return { kind: 'away' } as const
+  #fetch(key: string, token: string) {
+    const { ledger, store, clock, layer } = this.#options
     const { entry, versions, lock } = this.#keysOf(key)
-    const fill = ledger.begin()
-    try {
+    return this.#read(key, FETCH, [entry, versions, lock], () => {
       store.refresh()
       const known = store.get(key)
       const usable = known !== undefined && ledger.mayServe(known.seq, known, layer) ? known : undefined
       const freshAt = usable === undefined ? 0 : clock.now()
-      const args = [token, String(LOCK_MS), String(usable?.createdAt ?? 0), String(freshAt)]
-      const reply = replyOf(await commands.script(FETCH, [entry, versions, lock], args))
+      return [token, String(LOCK_MS), String(usable?.createdAt ?? 0), String(freshAt)]
+    })
+  }
+
+  /** Runs a script that reads, and puts the entry that it finds into the store. */
+  async #read(key: string, script: SharedScript, keys: readonly string[], argsOf: () => (string | Buffer)[]) {
+    const { commands, ledger, counts } = this.#options
+    if (!commands.isUsable || ledger.isSharedCacheClosed) return { kind: 'away' } as const
+    const fill = ledger.begin()
+    try {
+      const reply = replyOf(await commands.script(script, keys, argsOf()))
       if (reply.kind !== 'hit') {
         if (reply.kind === 'version') counts.misses.value++
         return reply

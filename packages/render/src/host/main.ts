@@ -13,6 +13,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) proces
 /** Longer than the master waits for its workers. */
 const PURGE_TIMEOUT_MS = 30_000
 
+/** The master gives a command of Redis 100 ms. */
+const RELAY_TIMEOUT_MS = 500
+
 /** The lines are in the log in any case. */
 const LOG_TIMEOUT_MS = 5_000
 
@@ -32,6 +35,10 @@ const host = new RenderHost({
   guestDir: guestDir(),
   onLost: (site, reason) => master.notify('isolateLost', { site, reason }),
   sendPurge: (order) => master.call('purge', { order }, { timeoutMs: PURGE_TIMEOUT_MS }),
+  relay: async (call, bytes) => {
+    const { body, bytes: entry } = await master.open('sharedScript', call, { timeoutMs: RELAY_TIMEOUT_MS, bytes }).reply
+    return { words: body.words, entry: entry && Buffer.from(entry) }
+  },
   onLogLine: relay.take,
   die,
 })

@@ -43,6 +43,8 @@ interface RenderHostOptions {
   readonly onLost: (site: string, reason: LossReason) => void
   /** Has the master carry out a purge; resolves when it is done. */
   readonly sendPurge: HostCachesOptions['sendPurge']
+  /** Has the master run a script on the cache that instances share. */
+  readonly relay: HostCachesOptions['relay']
   /** Receives each line of the log. */
   readonly onLogLine: (line: LogLine) => void
   /** Ends the process at once, whatever its threads do. */
@@ -83,6 +85,7 @@ export class RenderHost {
     })
     this.#caches = new HostCaches({
       sendPurge: options.sendPurge,
+      relay: options.relay,
       counts: addDataCounts(this.#metrics),
       onProblem: (error, what) => this.#log.error({ err: error }, what),
     })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SharedCommands } from '@svc/cache'
 import { asError, type Clock, type CloseStack, codeOf } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import type { RedisClient } from '@svc/redis'
@@ -101,6 +102,11 @@ export class Instances {
   /** Why Redis is not usable; undefined: it is. */
   get problem(): string | undefined {
     return this.#redis.problem
+  }
+
+  /** For scripts on the shared cache. */
+  get commands(): SharedCommands {
+    return this.#redis
   }
 
   get figures(): InstanceFigures {

@@ -23,6 +23,7 @@ import { ConfigChecks } from '../config-check/config-checks.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
+import { relayTo } from '../instances/relay-scripts.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import { deployableSite } from '../releases/deployable-site.ts'
@@ -76,7 +77,10 @@ function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec[
 }
 
 /** Calls of the render hosts into the rest of the master. None arrives before the hosts are started. */
-type HostCalls = Pick<RenderHostsOptions['own'], 'purgeState' | 'purge' | 'changed' | 'onAttached' | 'onServing' | 'onExit'> &
+type HostCalls = Pick<
+  RenderHostsOptions['own'],
+  'purgeState' | 'purge' | 'sharedScript' | 'changed' | 'onAttached' | 'onServing' | 'onExit'
+> &
   Pick<RenderHostsOptions['shared'], 'onDeath'> &
   Pick<RenderHostsOptions, 'onEndpoints'>
 
@@ -84,7 +88,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
   const { clock, logger, timings } = deps
   const { config } = access.get()
   const { onDeath, onEndpoints, ...own } = calls
-  const { purgeState, purge, onExit } = own
+  const { purgeState, purge, sharedScript, onExit } = own
   const settings = launchSettings(deps, config.server)
   const isolateLost = (site: string) => losses.note(site, clock.monotonic())
   const common = { runDir: config.server.run_dir, timings, clock, logger }
@@ -94,7 +98,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
       // A server with only static files, upstreams and units needs no process for the code of sites.
       count: () => (sharedSites(access.get()).length > 0 ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
-      handlers: hostHandlers({ purge, isolateLost, logs: deps.logs }),
+      handlers: hostHandlers({ purge, isolateLost, sharedScript, logs: deps.logs }),
       purgeState,
       onExit,
       onDeath,
@@ -285,6 +289,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const hosts = makeHosts(options, losses, {
     purgeState: () => caches.purges.hostState(),
     purge: (order) => caches.purge(order),
+    sharedScript: relayTo(() => caches.instances, spec),
     changed: (site, files) => changes.changed(site, files),
     onAttached: (site) => changes.unitAttached(site),
     onServing: (site) => surveys.add(site),

@@ -2,6 +2,7 @@ import type { PurgeOrder } from '@svc/cache'
 import { asError, type Handlers, messageOf } from '@svc/core'
 import type { hostParentMethods, masterMethods, PurgeOutcome, ReloadReport } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
+import type { RelayHandler } from '../instances/relay-scripts.ts'
 import {
   cacheStats,
   flowsOf,
@@ -97,13 +98,15 @@ export function workerHandlers(
 interface HostParts extends Pick<MasterParts, 'logs'> {
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly isolateLost: (site: string) => void
+  readonly sharedScript: RelayHandler
 }
 
 /** The master's handlers for the render hosts. */
-export function hostHandlers({ purge, isolateLost, logs }: HostParts): Handlers<typeof hostParentMethods> {
+export function hostHandlers({ purge, isolateLost, sharedScript, logs }: HostParts): Handlers<typeof hostParentMethods> {
   return {
     purge: ({ order }) => purge(order),
     isolateLost: ({ site }) => void isolateLost(site),
+    sharedScript: (call, { bytes }) => sharedScript(call, bytes),
     log: (batch) => void logs.addBatch(batch),
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
+import type { RelayHandler } from '../instances/relay-scripts.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { AttachedUnit, orderOfSite } from './attached-unit.ts'
 import { SiteFiles, unitSpec } from './site-files.ts'
@@ -39,6 +40,8 @@ export interface OwnSitesOptions {
   /** Purges in the whole instance. */
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly isolateLost: (site: string) => void
+  /** `label`: that of the site. */
+  readonly sharedScript: RelayHandler
   readonly log: (site: string, batch: LogBatch) => void
   /** Files of a site have changed. Resolves when no entry made of the old ones is served as fresh any more. */
   readonly changed: (site: string, files: readonly string[]) => Promise<unknown>
@@ -269,12 +272,13 @@ export class OwnSites {
   }
 
   #handlersOf(unit: AttachedUnit): UnitHandlers {
-    const { purge, isolateLost, log, changed, onEndpoints, onExit, logger } = this.#options
+    const { purge, isolateLost, sharedScript, log, changed, onEndpoints, onExit, logger } = this.#options
     const site = unit.site.id
     const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
       purge: ({ order }) => inTurn(async () => purge(orderOfSite(order, this.siteOf(site)?.label ?? unit.site.label))),
       isolateLost: () => void isolateLost(site),
+      sharedScript: (call, { bytes }) => sharedScript(call, bytes, this.siteOf(site)?.label ?? unit.site.label),
       log: (batch) => void log(site, batch),
       hostReplaced: () =>
         inTurn(async () => {

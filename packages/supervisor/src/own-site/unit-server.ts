@@ -71,6 +71,7 @@ export class UnitServer {
         },
         purge: (request, context) => known().purge(request, context),
         isolateLost: (request, context) => known().isolateLost(request, context),
+        sharedScript: (request, context) => known().sharedScript(request, context),
         log: (request, context) => known().log(request, context),
         hostReplaced: (request, context) => known().hostReplaced(request, context),
         leaving: (request, context) => known().leaving(request, context),

@@ -4,10 +4,11 @@ import type { MetricSet } from './metric-set.ts'
 /** The shared layers that `cache_*` metrics tell apart: `l1` is the ISR store of the instance, `l2` the shared key-value store. */
 type CacheLayer = 'l1' | 'l2'
 
-/** Look-ups of the data cache. */
+/** Look-ups of the data cache, and those that it makes in the shared store. */
 export interface DataCounts {
   readonly hits: Series
   readonly misses: Series
+  readonly l2: { readonly hits: Series; readonly misses: Series }
 }
 
 /** Adds the look-ups of data by the code of sites. The entries lie in the ISR store and are counted there. */
@@ -16,6 +17,10 @@ export function addDataCounts(metrics: MetricSet): DataCounts {
   return {
     hits: counter('svc_data_hits_total', 'Look-ups of data by sites that the data cache could answer.'),
     misses: counter('svc_data_misses_total', 'Look-ups of data by sites that the data cache could not answer.'),
+    l2: {
+      hits: counter('svc_data_l2_hits_total', 'Look-ups of data that another instance had made.'),
+      misses: counter('svc_data_l2_misses_total', 'Look-ups of data that no instance had made.'),
+    },
   }
 }
 

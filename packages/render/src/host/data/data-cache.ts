@@ -8,6 +8,8 @@ import {
   MAX_ENTRY_TAGS,
   type Purgeable,
   type PurgeLedger,
+  pathTag,
+  type SharedCache,
   type StoredEntry,
 } from '@svc/cache'
 import { type Clock, ReplyWithBytes } from '@svc/core'
@@ -44,6 +46,8 @@ interface DataCacheOptions {
   readonly store: () => DataStore | undefined
   readonly ledger: PurgeLedger
   readonly pathPurges: PathPurges
+  /** The cache that instances share; undefined: there is none at the moment. */
+  readonly shared: () => Pick<SharedCache, 'look' | 'share'> | undefined
   readonly counts: DataCounts
   readonly clock: Clock
 }
@@ -114,7 +118,9 @@ export class DataCache {
       }
       if (question.mode === 'refresh' && freshness === 'fresh') return { kind: 'pass' }
       const fill = this.#fills.joinable(key, entry)?.shared
-      if (fill === undefined || this.#isTakenFromPlace(asker, question, fill.seq)) return this.#open(key, entry, asker, question)
+      if (fill === undefined || this.#isTakenFromPlace(asker, question, fill.seq)) {
+        return this.#produce(store, key, entry, asker, question)
+      }
       if (question.mode === 'refresh' || question.cameBack === true) return { kind: 'pass' }
       const { kind } = await fill.ended
       if (kind === 'pass') return { kind: 'pass' }
@@ -151,6 +157,7 @@ export class DataCache {
     if (!shared.mayStore(facts)) shared.end({ kind: 'lost' })
     else {
       isStored = store !== undefined && isWithinBounds(facts, body) && (await store.put(shared.key, facts, body))
+      if (isStored && found.right !== undefined) this.#options.shared()?.share(found.right, shared.key)
       shared.end(isStored ? { kind: 'stored' } : { kind: 'pass', detail: 'size' })
     }
     return isStored
@@ -201,9 +208,32 @@ export class DataCache {
     void store.put(key, widened, new Uint8Array(body))
   }
 
-  #open(key: string, entry: Purgeable, { owner, timeoutMs }: DataAsker, { mode }: DataQuestion): DataReply {
+  /** Takes the entry that another instance has made, or has the caller make it. */
+  async #produce(store: DataStore, key: string, entry: Purgeable, asker: DataAsker, question: DataQuestion): Promise<Reply> {
+    const { owner, timeoutMs } = asker
+    const isRefresh = question.mode === 'refresh'
     if (this.#fills.hasTooMany(owner)) return { kind: 'pass' }
-    const { id } = this.#fills.open({ key, entry, owner, timeoutMs, isRefresh: mode === 'refresh' })
-    return { kind: 'fill', fill: id }
+    const fill = this.#fills.open({ key, entry, owner, timeoutMs, isRefresh })
+    const shared = this.#options.shared()
+    if (shared !== undefined) {
+      const before = this.#found(store, key, asker, question)?.createdAt ?? 0
+      const entered = await shared.look(key, this.#wanted(before, entry, asker, question))
+      if (entered.kind === 'fill') fill.right = entered.right
+      store.refresh()
+      const found = this.#found(store, key, asker, question)
+      if (found !== undefined && found.createdAt > before && this.#freshness(found, asker, question) === 'fresh') {
+        fill.shared.end({ kind: 'stored' })
+        this.#addTags(store, key, found, entry.tags)
+        return isRefresh ? { kind: 'pass' } : this.#hit(key, found, asker, false)
+      }
+    }
+    return { kind: 'fill', fill: fill.id }
+  }
+
+  /** An entry that is newer than the one here, fresh to the caller, and made after the last purge of the caller's page. */
+  #wanted(before: number, { tags }: Purgeable, { label }: DataAsker, { ttlMs, place }: DataQuestion) {
+    const oldest = ttlMs === null ? 0 : this.#options.clock.now() - ttlMs
+    const ofPlace = place === undefined ? [] : [pathTag(label, place.path), fullTag(label, place.pattern)]
+    return { createdAfter: Math.max(before, oldest), tags: [...tags, ...ofPlace] }
   }
 }

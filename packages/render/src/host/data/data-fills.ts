@@ -1,4 +1,13 @@
-import { type FillEnd, type FillPolicy, Fills, type Purgeable, type PurgeLedger, RetryPauses, type SharedFill } from '@svc/cache'
+import {
+  type FillEnd,
+  type FillPolicy,
+  Fills,
+  type Purgeable,
+  type PurgeLedger,
+  RetryPauses,
+  type SharedFill,
+  type SharedRight,
+} from '@svc/cache'
 import type { Clock } from '@svc/core'
 
 /** A thread produces no more entries than these at once. */
@@ -29,6 +38,8 @@ class DataFill implements FillPolicy<object> {
   readonly entry: Purgeable
   readonly owner: object
   readonly shared: SharedFill<object, DataFill>
+  /** To share the entry with other instances; undefined: they do not get it. */
+  right: SharedRight | undefined
   readonly #onSettled: (fill: DataFill, end: FillEnd) => void
 
   constructor(id: number, options: DataFillOptions, fills: DataFillTable, onSettled: (fill: DataFill, end: FillEnd) => void) {

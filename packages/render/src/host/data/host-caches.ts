@@ -1,4 +1,13 @@
-import { EntryStore, PurgeLedger, type PurgeOrder, type PurgeState } from '@svc/cache'
+import {
+  type CacheStore,
+  EntryStore,
+  PurgeLedger,
+  type PurgeOrder,
+  type PurgeState,
+  type Relay,
+  RelayedCommands,
+  SharedCache,
+} from '@svc/cache'
 import type { Config } from '@svc/config'
 import { type Handlers, systemClock } from '@svc/core'
 import type { hostMethods } from '@svc/protocol'
@@ -9,11 +18,12 @@ import { PurgeOrders } from './purge-orders.ts'
 import { SiteServices } from './site-services.ts'
 
 /** The store of the instance as this host has it open. */
-export type OpenStore = DataStore & {
-  /** Resolves when all that was put so far is committed. */
-  flushed(): Promise<void>
-  close(): Promise<void>
-}
+export type OpenStore = DataStore &
+  Pick<CacheStore, 'noteReads'> & {
+    /** Resolves when all that was put so far is committed. */
+    flushed(): Promise<void>
+    close(): Promise<void>
+  }
 
 /** Options of the caches of a host. */
 export interface HostCachesOptions {
@@ -21,6 +31,8 @@ export interface HostCachesOptions {
   readonly open?: (cache: Config['cache']) => Promise<OpenStore>
   /** Has the master carry out a purge; resolves when it is done. */
   readonly sendPurge: (order: PurgeOrder) => Promise<unknown>
+  /** Has the master run a script on the cache that instances share. */
+  readonly relay: Relay
   readonly counts: DataCounts
   readonly onProblem: (error: unknown, what: string) => void
 }
@@ -37,6 +49,9 @@ export class HostCaches {
   #store: OpenStore | undefined
   /** Those that the store was opened with. */
   #storeSettings = ''
+  /** Undefined: instances share none. */
+  #shared: SharedCache | undefined
+  readonly #commands: RelayedCommands
   readonly #data: DataCache
   readonly #orders: PurgeOrders
   /** Settles when the store of the last generation is open, or cannot be opened. */
@@ -45,16 +60,18 @@ export class HostCaches {
   #isSuspended = false
 
   constructor(options: HostCachesOptions) {
-    const { sendPurge, counts, onProblem } = options
+    const { sendPurge, relay, counts, onProblem } = options
     this.#options = options
     this.#pathPurges = new PathPurges(
       () => this.#usable,
       () => Date.now(),
     )
+    this.#commands = new RelayedCommands(relay, () => systemClock.monotonic())
     this.#data = new DataCache({
       store: () => this.#usable,
       ledger: this.#ledger,
       pathPurges: this.#pathPurges,
+      shared: () => (this.#usable === undefined ? undefined : this.#shared),
       counts,
       clock: systemClock,
     })
@@ -131,11 +148,28 @@ export class HostCaches {
     const { open = openOnDisk, onProblem } = this.#options
     const old = this.#store
     try {
-      this.#store = await open(cache)
+      const store = await open(cache)
+      this.#store = store
+      this.#shared = this.#share(cache, store)
       await old?.close()
     } catch (error) {
       onProblem(error, 'the data cache cannot be opened')
     }
+  }
+
+  #share({ isr }: Config['cache'], store: OpenStore): SharedCache | undefined {
+    if (!isr.l2_enabled) return undefined
+    return new SharedCache({
+      commands: this.#commands,
+      // The master adds that of Redis.
+      prefix: '',
+      layer: 'isr',
+      ttlMs: isr.l2_ttl_ms,
+      store,
+      ledger: this.#ledger,
+      clock: systemClock,
+      counts: this.#options.counts.l2,
+    })
   }
 }
 
