@@ -8,13 +8,8 @@ import {
   type WorkerProcess,
   watchHeartbeat,
 } from '@svc/processes'
-import type { AcmeProof, HostEndpoint, PackedGeneration, Revocations } from '@svc/protocol'
-
-/** A generation, and the render hosts for it. */
-export interface PackedTarget {
-  readonly spec: PackedGeneration
-  readonly hosts: readonly HostEndpoint[]
-}
+import type { AcmeProof, Revocations } from '@svc/protocol'
+import type { PackedTarget } from './worker-target.ts'
 
 /** State that a worker gets with its first generation: later changes come to it one by one. */
 export interface JoinState {

@@ -1,26 +1,12 @@
 import { asError, type Clock, codeOf, Gate, type Handlers, messageOf } from '@svc/core'
-import type { PurgeMember, SupervisorTimings, WorkerProcess } from '@svc/processes'
+import type { SupervisorTimings, WorkerProcess } from '@svc/processes'
 import { type Death, describeExit, Slot, SupervisorError } from '@svc/processes'
-import {
-  type AcmeProof,
-  ExitCode,
-  type GenerationSpec,
-  type HostEndpoint,
-  type masterMethods,
-  type PackedGeneration,
-  packGeneration,
-  type Revocations,
-  type StatusReport,
-} from '@svc/protocol'
+import { type AcmeProof, ExitCode, type masterMethods, type StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { JoinedWorkers } from './joined-workers.ts'
 import type { Replaceable } from './rolling-restart.ts'
-import { type JoinState, type PackedTarget, RunningWorker } from './running-worker.ts'
-
-/** The target for every worker. */
-interface Target {
-  readonly spec: GenerationSpec
-  readonly hosts: readonly HostEndpoint[]
-}
+import { type JoinState, RunningWorker } from './running-worker.ts'
+import { PackedTargets, type WorkerTarget } from './worker-target.ts'
 
 /** Options of a `WorkerFleet`. */
 export interface WorkerFleetOptions {
@@ -28,7 +14,7 @@ export interface WorkerFleetOptions {
   readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
   /** Handlers of a worker's calls to the master, except `ready` and `wornOut`. `connection` identifies this one process. */
   readonly handlers: (connection: object) => Omit<Handlers<typeof masterMethods>, 'ready' | 'wornOut'>
-  readonly target: () => Target
+  readonly target: () => WorkerTarget
   /** Current responses to the proof requests of certificate authorities. */
   readonly proofs: () => readonly AcmeProof[]
   /** The state for a worker that starts to serve. */
@@ -45,21 +31,20 @@ export interface WorkerFleetOptions {
 
 const SIGNAL_EXIT_CODES = new Set<number>([ExitCode.unavailable, ExitCode.temporary, ExitCode.config])
 
-/** The connection workers: keeps up their number, and sends them generations, changes of hosts and the drain at the end. */
+/** The connection workers: keeps up their number, and sends them generations and the drain at the end. */
 export class WorkerFleet {
+  readonly joined: JoinedWorkers
   readonly #options: WorkerFleetOptions
   readonly #slots: Slot<RunningWorker>[]
   readonly #started = Promise.withResolvers<void>()
   readonly #everReady = new Set<number>()
-  /** Workers that know the state of purges, including those being replaced, until their end. */
-  readonly #joined = new Set<RunningWorker>()
   /** Replacements of workers at their own request. */
   readonly #renewals = new Gate(1)
-  /** Each generation is packed once for all workers. */
-  readonly #packed = new WeakMap<GenerationSpec, Promise<PackedGeneration>>()
+  readonly #packed = new PackedTargets()
 
   constructor(options: WorkerFleetOptions) {
     this.#options = options
+    this.joined = new JoinedWorkers({ commitTimeoutMs: options.timings.commitTimeoutMs, onProblem: this.#problem })
     this.#slots = Array.from({ length: options.count }, (_, i) => this.#makeSlot(i + 1))
     // A stop before the fleet is up does not await this promise.
     this.#started.promise.catch(() => undefined)
@@ -100,8 +85,8 @@ export class WorkerFleet {
   }
 
   /** Has all ready workers build a generation. Rejects with the first failure; the caller must then call `abandon`. */
-  async prepare(target: Target): Promise<readonly RunningWorker[]> {
-    const packed = await this.#pack(target)
+  async prepare(target: WorkerTarget): Promise<readonly RunningWorker[]> {
+    const packed = await this.#packed.of(target)
     const workers = this.ready
     const results = await Promise.allSettled(workers.map((worker) => worker.prepare(packed)))
     const failed = results.findIndex((result) => result.status === 'rejected')
@@ -126,36 +111,6 @@ export class WorkerFleet {
       ...workers.map((worker) => this.#commitOne(worker, generation)),
       ...late.map((worker) => this.#bring(worker).catch(() => worker.process.kill())),
     ])
-  }
-
-  /**
-   * Sends the workers a changed set of render hosts. Resolves when each has applied it, has ended, or is too busy to confirm: from
-   * then on they send nothing new to a host that is not in the set.
-   */
-  async announceHosts(hosts: readonly HostEndpoint[]): Promise<void> {
-    const { commitTimeoutMs } = this.#options.timings
-    await Promise.all(
-      [...this.#joined].map(({ peer }) =>
-        peer.call('hosts', { hosts: [...hosts] }, { timeoutMs: commitTimeoutMs }).catch((error) => {
-          if (codeOf(error) !== 'CORE_PEER_GONE') this.#problem(error)
-        }),
-      ),
-    )
-  }
-
-  /** Has all workers respond to certificate authorities with these. Resolves when each has them or has ended. */
-  async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
-    await Promise.all([...this.#joined].map((worker) => worker.setProofs(proofs)))
-  }
-
-  /** Has all workers refuse tokens. Resolves when each does or has ended; one that does not answer is replaced. */
-  async revoke(revocations: Revocations): Promise<void> {
-    await Promise.all([...this.#joined].map((worker) => worker.revoke(revocations).catch(this.#problem)))
-  }
-
-  /** Workers that take part in purges. */
-  get purgeMembers(): PurgeMember[] {
-    return Array.from(this.#joined, (worker) => worker.purgeMember)
   }
 
   /** Drains requests for at most `timeoutMs` and ends the workers. Resolves with the number of requests cut. */
@@ -230,7 +185,7 @@ export class WorkerFleet {
     const worker = new RunningWorker(process, timings)
     process.exited.then(() => {
       worker.stopWatch()
-      this.#joined.delete(worker)
+      this.joined.delete(worker)
       onExit(worker, connection)
     }, this.#problem)
     return worker
@@ -241,24 +196,18 @@ export class WorkerFleet {
   /** Brings a new worker to the target of the moment when it is ready. */
   async #bring(worker: RunningWorker): Promise<void> {
     const { target, proofs, joinState } = this.#options
-    let served: Target
+    let served: WorkerTarget
     do {
       served = target()
-      const packed = await this.#pack(served)
+      const packed = await this.#packed.of(served)
       // It takes part in purges from the turn in which it gets the purges so far.
-      const state = this.#joined.has(worker) ? undefined : joinState()
-      if (!worker.process.hasExited) this.#joined.add(worker)
+      const state = this.joined.has(worker) ? undefined : joinState()
+      if (!worker.process.hasExited) this.joined.add(worker)
       await worker.prepare(packed, state)
       if (proofs().length > 0) await worker.setProofs(proofs())
       await worker.commit(served.spec.generation)
     } while (target().spec.generation !== served.spec.generation)
     if (target().hosts !== served.hosts) worker.peer.notify('hosts', { hosts: [...target().hosts] })
-  }
-
-  async #pack({ spec, hosts }: Target): Promise<PackedTarget> {
-    const packed = this.#packed.get(spec) ?? packGeneration(spec)
-    this.#packed.set(spec, packed)
-    return { spec: await packed, hosts }
   }
 
   /** Replaces a worker at its own request, one at a time. */

@@ -293,7 +293,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     changed: (site, files) => changes.changed(site, files),
     onAttached: (site) => changes.unitAttached(site),
     onServing: (site) => surveys.add(site),
-    onEndpoints: (endpoints) => workers.announceHosts(endpoints),
+    onEndpoints: (endpoints) => workers.joined.announceHosts(endpoints),
     onExit: (host) => {
       metrics.processEnded(host)
       caches.hostEnded()
@@ -317,7 +317,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     all: () => store.revocations,
     merge: async (ofOthers: Revocations) => {
       const merged = store.merge(ofOthers)
-      if (merged !== undefined) await Promise.all([merged.saved, workers.revoke(merged.ended)])
+      if (merged !== undefined) await Promise.all([merged.saved, workers.joined.revoke(merged.ended)])
     },
   }
   const onPurged = ({ layers }: PurgeOrder) => metrics.countPurge(layers)
@@ -326,7 +326,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     store,
     admin: () => spec().config.admin,
     announce: async (ended) => {
-      await Promise.all([workers.revoke(ended), caches.instances?.revocations.share(ended)])
+      await Promise.all([workers.joined.revoke(ended), caches.instances?.revocations.share(ended)])
     },
     clock,
     logger,

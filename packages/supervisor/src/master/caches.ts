@@ -63,7 +63,7 @@ export class Caches {
       numbers,
       stores: { isr: store, proxy },
       hosts: () => hosts.purgeMembers,
-      workers: () => workers.purgeMembers,
+      workers: () => workers.joined.purgeMembers,
       onDone: onPurged,
       publisher: () => this.#instances?.publisher,
       ackTimeoutMs: timings.purgeTimeoutMs,

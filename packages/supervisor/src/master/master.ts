@@ -120,7 +120,7 @@ export class Master {
     const { clock, logger } = this.#deps
     const store = new AcmeStore(join(this.#loaded.config.server.state_dir, 'acme'))
     await store.prune().catch((error) => logger.warn({ err: asError(error) }, 'failed to delete partial certificate files'))
-    const proofs = new Proofs((all) => this.#require().workers.setProofs(all))
+    const proofs = new Proofs((all) => this.#require().workers.joined.setProofs(all))
     const automatic = new AutomaticCertificates({
       store,
       order: (host, settings, signal) => orderCertificate(host, settings, { store, proofs, signal }),
