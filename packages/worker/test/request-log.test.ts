@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { HttpMetrics, MetricSet } from '@svc/telemetry'
 import type { RequestContext } from '../src/request/request-context.ts'
 import { RequestLog } from '../src/request/request-log.ts'
+import { rewrittenRequest } from '../src/request/rewritten-request.ts'
 import { WorkerTraffic } from '../src/traffic/worker-traffic.ts'
 import { PipelineServer } from './pipeline-server.ts'
 
@@ -11,7 +12,8 @@ test('a rewritten request that the engine refuses on its way is counted with the
   const contexts: RequestContext[] = []
   server.intercept = (context) => {
     contexts.push(context)
-    context.rewriteTo({ rawPath: '/items/1', path: '/items/1', query: '' })
+    const target = { rawPath: '/items/1', path: '/items/1', query: '' }
+    context.request = rewrittenRequest(context.exchange.request, target)
     return 'next'
   }
   await server.get('/')

@@ -31,7 +31,7 @@ function beginOf(request: RenderRequest, hasBody: boolean): BeginRequest {
 }
 
 /** For a render that no worker waits for. */
-export const noCaller: CallContext = Object.freeze({
+const noCaller: CallContext = Object.freeze({
   bytes: undefined,
   hasChunks: false,
   onChunk: () => undefined,
@@ -198,4 +198,15 @@ export class RenderJob implements PoolJob {
     this.#options.onMeasured(this.#queueMs, renderMs)
     this.#settled.resolve(body === undefined ? whole : new ReplyWithBytes(whole, body))
   }
+}
+
+/** Runs a render that no worker waits for. Rejects with its error, and if the pool has no place. */
+export async function renderUncalled(
+  request: RenderRequest,
+  pool: SitePool,
+  { nextNumber, timeoutMs }: { readonly nextNumber: () => number; readonly timeoutMs: number },
+): Promise<Reply> {
+  const job = new RenderJob({ number: nextNumber(), request, context: noCaller, pool, timeoutMs, onMeasured: () => undefined })
+  pool.run(job)
+  return await job.reply
 }

@@ -2,14 +2,14 @@ import type { MessagePort } from 'node:worker_threads'
 import type { SiteConfig } from '@svc/config'
 import { asError, codeOf, Gate, messageOf, SingleFlight } from '@svc/core'
 import type { RenderRequest, SiteSurvey } from '@svc/protocol'
-import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
+import type { SiteManifest } from '@svc/site'
 import type { ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { compileAll } from './compile-all.ts'
 import type { CompileModules, ServedSite } from './data/site-services.ts'
-import { InspectJob } from './inspect-job.ts'
+import { withMatcher } from './middleware-matcher.ts'
 import { PagesAhead } from './pages-ahead.ts'
-import { noCaller, RenderJob } from './render-job.ts'
+import { renderUncalled } from './render-job.ts'
 import { ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import { type CompileReply, reasonOf, type SiteScan, type SiteScanner } from './site-scanner.ts'
@@ -46,6 +46,7 @@ export interface SiteDependencies {
 
 /** One site in a render host: its manifest and its pool. Nothing is read or started before it is asked for. */
 export class SiteRuntime {
+  readonly id: string
   readonly spec: SiteSpec
   readonly ahead = new PagesAhead()
   readonly #shared: SiteDependencies
@@ -64,14 +65,11 @@ export class SiteRuntime {
   #pending: { files: readonly string[]; readonly done: Promise<ChangeReach> } | undefined
 
   constructor(spec: SiteSpec, shared: SiteDependencies) {
+    this.id = spec.config.id
     this.spec = spec
     this.#shared = shared
     const { root, public: publicDir } = spec.config
     this.#directory = new ScannedSite({ root, publicDir, scanner: shared.scanner, onFailed: shared.events.scanFailed })
-  }
-
-  get id(): string {
-    return this.spec.config.id
   }
 
   /** The pool, when a request has come since the start. */
@@ -103,6 +101,7 @@ export class SiteRuntime {
    * @param origin of the requests for these pages
    */
   async tryOut(routes: readonly string[], origin: string): Promise<SiteSurvey> {
+    const { log } = this.#shared.events
     this.ahead.begin()
     const survey = await this.#directory.survey()
     const manifest = this.#directory.known
@@ -112,9 +111,15 @@ export class SiteRuntime {
     if (errors.length > 0) return withErrors(survey, errors)
     try {
       if (routes.length > 0) await this.warm(routes)
-      await this.#renderAhead(origin)
+      const served = await this.manifest()
+      const pool = this.#ensurePool(served)
+      const tools = { nextNumber: this.#shared.nextNumber, timeoutMs: this.spec.thread.timeoutMs }
+      const run = (request: RenderRequest) => renderUncalled(request, pool, tools)
+      const problems = await this.ahead.render({ id: this.id, manifest: served, origin, run })
+      const [first] = problems
+      if (first !== undefined) log('warn', '', `${problems.length} pages of a release could not be rendered: ${first}`)
     } catch (error) {
-      this.#shared.events.log('warn', '', `no isolate could be warmed for a release: ${messageOf(error)}`)
+      log('warn', '', `no isolate could be warmed for a release: ${messageOf(error)}`)
     }
     return survey
   }
@@ -190,28 +195,6 @@ export class SiteRuntime {
     await Promise.all(this.pools.map((pool) => pool.close()))
   }
 
-  async #renderAhead(origin: string): Promise<void> {
-    const { events, nextNumber } = this.#shared
-    const { timeoutMs } = this.spec.thread
-    const manifest = await this.manifest()
-    const pool = this.#ensurePool(manifest)
-    const run = (request: RenderRequest) => {
-      const job = new RenderJob({
-        number: nextNumber(),
-        request,
-        context: noCaller,
-        pool,
-        timeoutMs,
-        onMeasured: () => undefined,
-      })
-      pool.run(job)
-      return job.reply
-    }
-    const problems = await this.ahead.render({ id: this.id, manifest, origin, run: async (request) => await run(request) })
-    const [first] = problems
-    if (first !== undefined) events.log('warn', '', `${problems.length} pages of a release could not be rendered: ${first}`)
-  }
-
   async #flush(): Promise<number> {
     this.ahead.clear()
     const old = this.#pool
@@ -279,7 +262,12 @@ export class SiteRuntime {
     for (;;) {
       const scanned = await this.#directory.current()
       if (scanned.refusal !== null) throw new RenderError('RENDER_SITE_REFUSED', scanned.refusal)
-      const manifest = await this.#withMatcher(scanned)
+      const manifest = await withMatcher(scanned, {
+        pool: () => this.#ensurePool(scanned),
+        nextNumber: this.#shared.nextNumber,
+        timeoutMs: this.spec.thread.timeoutMs,
+        log: this.#shared.events.log,
+      })
       // A change came meanwhile.
       if (scanned !== this.#directory.known) continue
       this.#manifest = manifest
@@ -311,24 +299,6 @@ export class SiteRuntime {
     this.#manifest = undefined
     if (isDescribed && after.refusal === null) await this.manifest()
     return routesTouched(evicted)
-  }
-
-  /** The matcher is an export of the middleware's module: only running it tells. */
-  async #withMatcher(manifest: SiteManifest): Promise<SiteManifest> {
-    const file = manifest.middleware?.file
-    if (file === undefined) return manifest
-    const pool = this.#ensurePool(manifest)
-    const job = new InspectJob(this.#shared.nextNumber(), [file], this.spec.thread.timeoutMs)
-    try {
-      pool.run(job)
-      const { config } = (await job.exports)[file] ?? {}
-      const matcher = typeof config === 'object' && config !== null && 'matcher' in config ? config.matcher : null
-      return withMiddlewareMatcher(manifest, matcher)
-    } catch (error) {
-      // It then runs for every path, and each response reports the error.
-      this.#shared.events.log('error', '', `middleware cannot be loaded: ${messageOf(error)}`)
-      return manifest
-    }
   }
 }
 

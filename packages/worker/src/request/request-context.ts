@@ -49,7 +49,7 @@ type PathGroup = 'static' | 'proxy' | 'builtin' | 'other' | (string & {})
  */
 export class RequestContext {
   readonly exchange: HttpExchange
-  /** As rewriting left it; `exchange.request` is the request as the client sent it. */
+  /** As rewriting left it. `exchange.request` is the request as the client sent it, which L0 and the access log use. */
   request: HttpRequest
   readonly body: ClientBody
   readonly generation: ServingGeneration
@@ -142,11 +142,6 @@ export class RequestContext {
 
   get isAnswered(): boolean {
     return this.#status !== 0
-  }
-
-  /** Later stages see another target. L0 and the access log use the target that the client sent. */
-  rewriteTo(target: RewrittenTarget): void {
-    this.request = rewrittenRequest(this.exchange.request, target)
   }
 
   outcome(): RequestOutcome {
@@ -327,41 +322,4 @@ export interface Stage {
   /** False: nothing that the configuration has needs it. Asked once for each generation. */
   isNeeded?(generation: ServingGeneration): boolean
   run(context: RequestContext): StageResult | Promise<StageResult>
-}
-
-/** The target of a rewritten request. */
-interface RewrittenTarget {
-  /** Path as it would be sent: encoded. */
-  readonly rawPath: string
-  /** The same, normalised. */
-  readonly path: string
-  readonly query: string
-  /** @default that of the request */
-  readonly method?: string
-}
-
-/** A request as the stages behind a rewrite see it. */
-function rewrittenRequest(request: HttpRequest, { rawPath, path, query, method = request.method }: RewrittenTarget): HttpRequest {
-  const { scheme, host, httpVersion, listener, serverName } = request
-  const target = query === '' ? rawPath : `${rawPath}?${query}`
-  return {
-    method,
-    target,
-    rawPath,
-    path,
-    query,
-    scheme,
-    host,
-    httpVersion,
-    listener,
-    serverName,
-    // These are read when they are needed, and not before.
-    get remoteAddress() {
-      return request.remoteAddress
-    },
-    get headers() {
-      return request.headers
-    },
-    header: (name) => request.header(name),
-  }
 }

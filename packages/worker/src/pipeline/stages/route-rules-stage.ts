@@ -3,6 +3,7 @@ import { hostnameOf } from '../../generation/host-routing.ts'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
+import { rewrittenRequest } from '../../request/rewritten-request.ts'
 import { offerPathToL0 } from '../../request/site-request.ts'
 import { RuleExchange } from '../../route-rules/rule-exchange.ts'
 import { type CompiledRule, type RuleAct, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
@@ -101,7 +102,8 @@ function rewrite(context: RequestContext, target: string): StageResult {
     sendError(context, { status: 500, code: 'bad_rewrite', detail: 'A route rule rewrote to an invalid path.' })
     return 'answered'
   }
-  context.rewriteTo({ rawPath, path, query: question === -1 ? '' : target.slice(question + 1) })
+  const query = question === -1 ? '' : target.slice(question + 1)
+  context.request = rewrittenRequest(context.exchange.request, { rawPath, path, query })
   return 'next'
 }
 

@@ -2,6 +2,7 @@ import { decodePath, escapeUri, normalizePath } from '@svc/http'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
+import { rewrittenRequest } from '../../request/rewritten-request.ts'
 import { LocationRun, RunState, type VhostRuntimes } from '../../vhost/index.ts'
 import { PROOF_PREFIX } from './builtin-stage.ts'
 
@@ -137,5 +138,6 @@ export class LocationStage implements Stage {
 /** The application sees the path that rewriting has led to, and GET where it shows an error. */
 function rewrite(context: RequestContext, { uri, args, method }: RunState): void {
   const rawPath = escapeUri(uri)
-  context.rewriteTo({ rawPath, path: normalizePath(rawPath) ?? '', query: args, method })
+  const path = normalizePath(rawPath) ?? ''
+  context.request = rewrittenRequest(context.exchange.request, { rawPath, path, query: args, method })
 }
