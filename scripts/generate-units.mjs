@@ -22,6 +22,7 @@ try {
       user: 'svc',
       configFile: '/etc/svc/svc.config.toml',
       directories: { run: '/run/svc', state: '/var/lib/svc', cache: '/var/cache/svc' },
+      logFiles: [],
       drainSeconds: loaded.config.scaling.graceful_shutdown_timeout_secs,
       site,
     })

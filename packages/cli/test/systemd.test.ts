@@ -10,7 +10,7 @@ function configured(t: Parameters<typeof tempDir>[0], server = ''): string {
   const dir = tempDir(t)
   const site = (id: string, mode: string) =>
     `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "site"\nprocess = "${mode}"\n`
-  const text = `[server]\nstate_dir = "/var/lib/svc"\nrun_dir = "/run/svc"\n${server}\n[cache]\ndir = "/srv/50% cache"\n\n`
+  const text = `[server]\nstate_dir = "/var/lib/svc"\nrun_dir = "/run/svc"\n${server}\n[cache]\ndir = "/srv/50% cache"\n[logging]\naccess_file = "/srv/logs/access.log"\n\n`
   writeFiles(dir, {
     'svc.config.toml': text + site('shop', 'own') + site('blog', 'in-process'),
     'site/app/page.tsx': 'export default () => null\n',
@@ -43,6 +43,14 @@ test('the unit of a site knows the run directory and not the configuration', asy
   assert.match(stdout, /^Environment=SVC_SERVER__RUN_DIR=\/run\/svc$/m)
   assert.match(stdout, new RegExp(`^InaccessiblePaths=-${config}$`, 'm'))
   assert.match(stdout, /^ReadWritePaths="\/srv\/50%% cache"$/m)
+})
+
+test('the server may write its log files, and a site none', async (t) => {
+  const config = configured(t)
+  const { stdout: server } = await runSvc(t, ['systemd', '--config', config])
+  assert.match(server, /^LogsDirectory=svc\nReadWritePaths=\/srv\/logs$/m)
+  const { stdout: site } = await runSvc(t, ['systemd', '--site', 'shop', '--config', config])
+  assert.doesNotMatch(site, /LogsDirectory|\/srv\/logs/)
 })
 
 test('systemd finds nothing wrong with the units', async (t) => {

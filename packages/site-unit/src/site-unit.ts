@@ -65,6 +65,8 @@ class SiteUnit {
       drain: () => this.#drain(),
       reload: coalesce(() => this.#reload()),
       cut: () => this.#host.cut(),
+      // It has none: its lines go to standard error.
+      reopenLogs: async () => undefined,
       diagnose: async () => logger.info(this.#facts(), 'diagnosis'),
     }
     this.#run = new ServiceRun(service, options.env, clock, logger)

@@ -11,7 +11,8 @@ const TIMEOUT_MS = 50
 function collector(includesProcess: () => boolean = () => true): MetricsCollector {
   const isr = { entries: () => 0, evictions: () => 0, shares: () => [] }
   const up = () => ({ worker: 1, host: 1 })
-  return new MetricsCollector(TIMEOUT_MS, { generation: () => 1, includesProcess, up, isr, proxy: { shares: () => [] } })
+  const proxy = { shares: () => [] }
+  return new MetricsCollector(TIMEOUT_MS, { generation: () => 1, includesProcess, up, isr, proxy, droppedLines: () => 0 })
 }
 
 /** A worker that has answered requests. */

@@ -109,7 +109,8 @@ export class WatchedInstance {
     const reloader = new Reloader({ load, current: spec, target, certificates, started: Promise.resolve(), clock, logger })
     const isr = { entries: () => 0, evictions: () => 0, shares: () => [] }
     const up = () => ({ worker: workers.ready.length, host: hosts.measured.length })
-    const figures = { generation: () => 1, includesProcess: () => false, up, isr, proxy: { shares: () => [] } }
+    const proxy = { shares: () => [] }
+    const figures = { generation: () => 1, includesProcess: () => false, up, isr, proxy, droppedLines: () => 0 }
     const metrics = new MetricsCollector(timings.metricsTimeoutMs, figures)
     const caches = { instances: this.redis }
     const analytics = this.#openAnalytics(config.server.state_dir)

@@ -11,7 +11,7 @@ import { setWorkerFlags } from './v8-flags.ts'
 import { WorkerLog } from './worker-log.ts'
 
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1'] as const) process.on(signal, () => undefined)
 
 setWorkerFlags()
 
@@ -21,7 +21,8 @@ const workerId = cluster.worker?.id ?? 0
 const metrics = new MetricSet()
 const httpMetrics = new HttpMetrics(metrics)
 const traffic = new WorkerTraffic()
-const log = new WorkerLog(workerId, Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1), { httpMetrics, traffic })
+const fds = { output: Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1), lines: Number(process.env['SVC_LINES_FD']) }
+const log = new WorkerLog(workerId, fds, { httpMetrics, traffic })
 const link = new RpcPeer({
   channel: createIpcChannel(process),
   local: workerMethods,

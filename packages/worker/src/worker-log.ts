@@ -7,8 +7,10 @@ import {
   descriptorSink,
   type HttpMetrics,
   LineQueue,
+  LineSender,
   type Logger,
   prefixOn,
+  socketSink,
 } from '@svc/telemetry'
 import type { ServingGeneration } from './generation/serving-generation.ts'
 import type { RequestContext } from './request/request-context.ts'
@@ -17,10 +19,20 @@ import type { WorkerTraffic } from './traffic/worker-traffic.ts'
 
 const CLOSE_TIMEOUT_MS = 1_000
 
+type Logging = ServingGeneration['config']['logging']
+
+/** Descriptors that the master has opened. */
+interface LogDescriptors {
+  /** Its standard output. */
+  readonly output: number
+  /** Takes lines for log files to it. */
+  readonly lines: number
+}
+
 /** The logs of a worker, as the generation in service configures them. The functions may be passed on without their object. */
 export class WorkerLog {
   readonly #workerId: number
-  readonly #accessLogFd: number
+  readonly #fds: LogDescriptors
   readonly #httpMetrics: HttpMetrics
   readonly #traffic: WorkerTraffic
   /** Sends the lines to the master. */
@@ -28,16 +40,18 @@ export class WorkerLog {
   #logger: Logger
   /** Access lines on their way to standard output. */
   #output: LineQueue | undefined
+  /** Lines for log files on their way to the master. */
+  #toMaster: LineQueue | undefined
+  #sender: LineSender | undefined
   #requests: RequestLog
 
-  /** @param accessLogFd where access lines go */
   constructor(
     workerId: number,
-    accessLogFd: number,
+    fds: LogDescriptors,
     counts: { readonly httpMetrics: HttpMetrics; readonly traffic: WorkerTraffic },
   ) {
     this.#workerId = workerId
-    this.#accessLogFd = accessLogFd
+    this.#fds = fds
     this.#httpMetrics = counts.httpMetrics
     this.#traffic = counts.traffic
     this.#logger = this.#createLogger({ level: 'info', format: 'json' })
@@ -89,18 +103,26 @@ export class WorkerLog {
   }
 
   async close(): Promise<void> {
-    await this.#output?.close(CLOSE_TIMEOUT_MS)
+    await Promise.all([this.#output?.close(CLOSE_TIMEOUT_MS), this.#toMaster?.close(CLOSE_TIMEOUT_MS)])
   }
 
   /** Lines dropped so far. */
   get droppedLines(): number {
-    return this.#output?.droppedLines ?? 0
+    return (this.#output?.droppedLines ?? 0) + (this.#toMaster?.droppedLines ?? 0)
   }
 
-  #accessLog({ access, access_format: format }: ServingGeneration['config']['logging']): AccessLog | undefined {
+  #accessLog({ access, access_format: format, access_file: file }: Logging): AccessLog | undefined {
     if (!access) return undefined
-    this.#output ??= new LineQueue({ sink: descriptorSink(this.#accessLogFd), onDropping: this.#onDropping })
-    return new AccessLog({ format, output: this.#output, prefix: prefixOn(this.#accessLogFd, 'info') })
+    if (file !== undefined) return new AccessLog({ format, output: this.#outputTo(file) })
+    this.#output ??= new LineQueue({ sink: descriptorSink(this.#fds.output), onDropping: this.#onDropping })
+    return new AccessLog({ format, output: this.#output, prefix: prefixOn(this.#fds.output, 'info') })
+  }
+
+  #outputTo(path: string): { write(line: string): void } {
+    this.#toMaster ??= new LineQueue({ sink: socketSink(this.#fds.lines), onDropping: this.#onDropping })
+    this.#sender ??= new LineSender(this.#toMaster)
+    const sender = this.#sender
+    return { write: (line) => sender.send(path, line) }
   }
 
   readonly #onDropping = (reason: string): void => {

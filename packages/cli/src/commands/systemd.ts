@@ -30,7 +30,7 @@ export const systemdCommand = command<SystemdArgs>({
       const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
-    const { server, cache, scaling } = loaded.config
+    const { server, cache, scaling, logging } = loaded.config
     if (server.run_dir.startsWith('/tmp/')) {
       throw new CliError(
         'CLI_USAGE',
@@ -45,6 +45,7 @@ export const systemdCommand = command<SystemdArgs>({
         user,
         configFile: resolve(dirname(configFile), configFile),
         directories: { run: server.run_dir, state: server.state_dir, cache: cache.dir },
+        logFiles: logging.access_file === undefined ? [] : [logging.access_file],
         drainSeconds: scaling.graceful_shutdown_timeout_secs,
         site,
       }),

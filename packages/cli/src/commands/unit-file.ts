@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** Inputs of a unit file. All paths are absolute. */
 interface UnitFileInputs {
@@ -8,6 +8,8 @@ interface UnitFileInputs {
   readonly configFile: string
   /** Of the server. */
   readonly directories: { readonly run: string; readonly state: string; readonly cache: string }
+  /** Log files that the server writes. */
+  readonly logFiles: readonly string[]
   /** Seconds that a stop may take. */
   readonly drainSeconds: number
   /** Id of a site with a process of its own; undefined: the unit of the server. */
@@ -20,6 +22,7 @@ const MADE: Readonly<Record<keyof UnitFileInputs['directories'], readonly [setti
   state: ['StateDirectory', '/var/lib/svc'],
   cache: ['CacheDirectory', '/var/cache/svc'],
 }
+const LOGS = '/var/log/svc'
 /** Time to save state and to end processes after the last request. */
 const STOP_MARGIN_SECONDS = 15
 
@@ -53,6 +56,13 @@ function directoryLines({ directories }: UnitFileInputs): string[] {
     return directories[name] === path ? `${setting}=svc` : `ReadWritePaths=${word(directories[name])}`
   })
   return [...lines, 'RuntimeDirectoryPreserve=yes']
+}
+
+/** The unit of a site writes no files: its lines go to the journal. */
+function logLines({ logFiles, site }: UnitFileInputs): string[] {
+  if (site !== undefined) return []
+  const others = new Set(logFiles.map((file) => dirname(file)).filter((dir) => dir !== LOGS && !dir.startsWith(`${LOGS}/`)))
+  return ['LogsDirectory=svc', ...Array.from(others, (dir) => `ReadWritePaths=${word(dir)}`)]
 }
 
 function commandOf({ installation, configFile, site }: UnitFileInputs): string {
@@ -90,6 +100,7 @@ export function unitFile(inputs: UnitFileInputs): string {
     'RestartPreventExitStatus=64 78',
     `WorkingDirectory=${word(installation)}`,
     ...directoryLines(inputs),
+    ...logLines(inputs),
     ...HARDENING,
     '',
     '[Install]',

@@ -41,7 +41,7 @@ function completeRules(rules: readonly ParsedRule[]): RouteRule[] {
 
 function completeLogging(logging: ParsedConfig['logging'], { isTerminal }: MachineProperties): Config['logging'] {
   const format = logging.format ?? (isTerminal ? 'pretty' : 'json')
-  return { ...logging, format, access_format: logging.access_format ?? format }
+  return { ...logging, format, access_format: logging.access_format ?? (logging.access_file === undefined ? format : 'json') }
 }
 
 /** Fills in every default that is computed rather than written in the schema. */

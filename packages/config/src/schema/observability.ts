@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseUrl } from '../values/addresses.ts'
-import { identifier, integer, section, text, urlPath } from './fields.ts'
+import { filePath, identifier, integer, section, text, urlPath } from './fields.ts'
 
 /** `[metrics]`. */
 export const metrics = section('Metrics endpoint.', {
@@ -29,6 +29,9 @@ export const telemetry = section('Export of traces and metrics over OTLP.', {
   service_name: text().default('svc').describe('Service name in traces and metrics.'),
 })
 
+/** Lines of several files travel together, each behind its path. */
+const logFile = () => filePath().refine((path) => !/\p{Cc}/u.test(path), 'expected a path without control characters')
+
 /** `[logging]`. */
 export const logging = section('Log lines on standard error, access lines on standard output.', {
   level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info').describe('Lowest severity to log.'),
@@ -42,7 +45,11 @@ export const logging = section('Log lines on standard error, access lines on sta
     .enum(['json', 'pretty', 'common', 'combined'])
     .optional()
     .describe('Format of access lines: "common" and "combined" are those of nginx and Apache.')
-    .meta({ computed: 'as `format`', examples: ['combined'] }),
+    .meta({ computed: 'as `format`; "json" in a file', examples: ['combined'] }),
+  access_file: logFile()
+    .optional()
+    .describe('File for access lines, reopened on SIGUSR1. Without it, they go to standard output.')
+    .meta({ examples: ['/var/log/svc/access.log'] }),
 })
 
 /** Requests are counted over nine windows for each. */

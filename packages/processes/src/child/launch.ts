@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import cluster from 'node:cluster'
+import { Readable } from 'node:stream'
 import type { Handlers } from '@svc/core'
 import { hostMethods, hostParentMethods, masterMethods, workerMethods } from '@svc/protocol'
 import { SupervisedProcess } from './supervised-process.ts'
@@ -26,12 +27,20 @@ export interface LaunchSettings {
   readonly onProblem: (name: string, error: Error) => void
 }
 
+/** What the launch of a worker needs beside. */
+interface WorkerLaunchSettings extends LaunchSettings {
+  /** Reads the lines of log files that a worker sends, until the stream ends. */
+  readonly receiveLines: (stream: Readable) => void
+}
+
 /**
  * The master's standard output in workers. Their own is discarded: the library of engine uws writes lines of its own there when it
  * gets a server name.
  */
 const OUTPUT_FD = 4
-const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1] as const
+/** Lines for log files, which the master alone writes. */
+const LINES_FD = 5
+const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1, 'pipe'] as const
 
 /** Variables of the master's environment that child programs need. All others, including secrets, stay with the master. */
 const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE', 'JOURNAL_STREAM'] as const
@@ -58,7 +67,11 @@ function hostEnvironment(env: Environment, runDir: string): Record<string, strin
 }
 
 /** Forks one worker through node:cluster. */
-export function launchWorker(settings: LaunchSettings, name: string, handlers: Handlers<typeof masterMethods>): WorkerProcess {
+export function launchWorker(
+  settings: WorkerLaunchSettings,
+  name: string,
+  handlers: Handlers<typeof masterMethods>,
+): WorkerProcess {
   cluster.setupPrimary({
     exec: settings.programs.worker,
     args: [],
@@ -72,6 +85,7 @@ export function launchWorker(settings: LaunchSettings, name: string, handlers: H
     ...pick(process.env, WORKER_KEYS),
     SVC_RUN_DIR: settings.runDir,
     SVC_ACCESS_LOG_FD: String(OUTPUT_FD),
+    SVC_LINES_FD: String(LINES_FD),
     // Engine uws reads this when it loads, and from nowhere else.
     UWS_HTTP_MAX_HEADERS_SIZE: String(settings.maxHeaderBytes),
   }
@@ -79,6 +93,8 @@ export function launchWorker(settings: LaunchSettings, name: string, handlers: H
   const worker = cluster.fork(environment as Record<string, string>)
   const onProblem = (error: Error) => settings.onProblem(name, error)
   worker.on('error', onProblem)
+  const lines = (worker.process.stdio as readonly unknown[])[LINES_FD]
+  if (lines instanceof Readable) settings.receiveLines(lines)
   return new SupervisedProcess({ child: worker.process, name, local: masterMethods, handlers, remote: workerMethods, onProblem })
 }
 

@@ -32,6 +32,12 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_CERTIFICATE: { retryable: true },
   /** An authority cannot be reached, or is not trusted. */
   SUP_AUTHORITY: { retryable: true },
+  /** A log file of the configuration cannot be opened. */
+  SUP_LOG_FILE: {
+    template: 'cannot write the log file {path}: {why}',
+    exitCode: ExitCode.config,
+    advice: 'Create its directory for the user of the server, or choose another file: logging.access_file.',
+  },
   /** A directory of the configuration cannot be made or used. */
   SUP_DIRECTORY: { exitCode: ExitCode.config },
   /** A program ended repeatedly before it was ready for the first time. */

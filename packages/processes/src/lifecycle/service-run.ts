@@ -13,6 +13,8 @@ interface Service {
   reload(): Promise<unknown> | undefined
   /** Second signal to stop: ends everything in flight. */
   cut(): void
+  /** SIGUSR1: opens its log files again. */
+  reopenLogs(): Promise<void>
   /** SIGUSR2: writes a report. */
   diagnose(): Promise<void>
 }
@@ -103,14 +105,18 @@ export class ServiceRun {
       this.askStop(signal)
     }
     const reload = () => this.reload()
-    const diagnose = () =>
-      void this.#service.diagnose().catch((error) => this.#logger.error({ err: asError(error) }, 'diagnostic report failed'))
+    const attempt = (task: () => Promise<void>, failure: string) => () =>
+      void task().catch((error) => this.#logger.error({ err: asError(error) }, failure))
+    const reopen = attempt(() => this.#service.reopenLogs(), 'failed to reopen the log files')
+    const diagnose = attempt(() => this.#service.diagnose(), 'diagnostic report failed')
     for (const signal of STOP_SIGNALS) process.on(signal, stop)
     process.on('SIGHUP', reload)
+    process.on('SIGUSR1', reopen)
     process.on('SIGUSR2', diagnose)
     return () => {
       for (const signal of STOP_SIGNALS) process.off(signal, stop)
       process.off('SIGHUP', reload)
+      process.off('SIGUSR1', reopen)
       process.off('SIGUSR2', diagnose)
     }
   }

@@ -8,7 +8,7 @@ import { guestDir } from '../thread/guest-files.ts'
 import { RenderHost } from './render-host.ts'
 
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1'] as const) process.on(signal, () => undefined)
 
 /** Longer than the master waits for its workers. */
 const PURGE_TIMEOUT_MS = 30_000

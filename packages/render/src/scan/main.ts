@@ -10,7 +10,7 @@ import type { ModuleCompilers } from './compile-modules.ts'
 import { foreignReact } from './foreign-react.ts'
 
 // A terminal sends its signals to the whole process group: this process ends with its render host.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1'] as const) process.on(signal, () => undefined)
 
 function realPathOf(root: string): string {
   try {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { PurgeOrder } from '@svc/cache'
 import { asError, type CloseStack } from '@svc/core'
 import type { OwnDirectories, ServiceManager } from '@svc/processes'
@@ -24,6 +25,7 @@ import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
 import { relayTo } from '../instances/relay-scripts.ts'
+import { type LogFiles, logPaths } from '../logs/log-files.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import { deployableSite } from '../releases/deployable-site.ts'
@@ -55,6 +57,7 @@ interface AssembleOptions {
   readonly automatic: AutomaticCertificates
   readonly proofs: Proofs
   readonly overrides: Overrides
+  readonly logFiles: LogFiles
   /** All processes serve. Never rejects. */
   readonly started: Promise<void>
   /** Collects the release of each part. */
@@ -112,10 +115,10 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
 type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onReady' | 'onExit' | 'onDeath'>
 
-function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
+function makeWorkers({ deps, access, proofs, logFiles }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
   const { server } = access.get().config
-  const settings = launchSettings(deps, server)
+  const settings = { ...launchSettings(deps, server), receiveLines: (stream: Readable) => logFiles.receive(stream) }
   return new WorkerFleet({
     count: server.workers === 0 ? availableParallelism() : server.workers,
     launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
@@ -135,7 +138,7 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
 }
 
 function makeMetrics(
-  { deps, access }: AssembleOptions,
+  { deps, access, logFiles }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
 ): MetricsCollector {
   return new MetricsCollector(deps.timings.metricsTimeoutMs, {
@@ -149,6 +152,7 @@ function makeMetrics(
     },
     proxy: { shares: () => caches.proxy.room.usages() },
     redis: caches.instances,
+    droppedLines: () => logFiles.droppedLines,
   })
 }
 
@@ -191,7 +195,7 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
 
 /** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
-  { deps, access, manager, certificates, automatic, started, overrides }: AssembleOptions,
+  { deps, access, manager, certificates, automatic, started, overrides, logFiles }: AssembleOptions,
   { workers, hosts, caches, served, watcher, sessions }: ChangeParts & Pick<MasterParts, 'sessions'>,
 ): Reloader {
   const { clock, logger } = deps
@@ -212,10 +216,13 @@ function makeReloader(
       .settle(spec)
       .catch((error) => logger.error({ err: asError(error) }, 'failed to save that an override has ended'))
     await served.reloaded(before, spec)
+    logFiles.retain(logPaths(spec.config))
+    await logFiles.reopen()
   }
   const target: ReloadTarget = {
     async prepare(spec) {
       await manager.announce('RELOADING=1')
+      await logFiles.open(logPaths(spec.config))
       const [prepared] = await Promise.all([workers.prepare({ spec, hosts: hosts.endpoints }), hosts.prepare(spec)])
       return async () => {
         const before = access.get()
@@ -232,6 +239,7 @@ function makeReloader(
     abandon(generation) {
       workers.abandon(generation)
       hosts.abandon(generation)
+      logFiles.retain(logPaths(access.get().config))
       manager.announce('READY=1').catch(() => undefined)
     },
   }

@@ -9,6 +9,7 @@ import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
 import { controlServer } from '../control/control-server.ts'
+import { LogFiles, logPaths } from '../logs/log-files.ts'
 import { Overrides } from '../overrides/overrides.ts'
 import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
 import { Certificates } from '../tls/certificates.ts'
@@ -34,12 +35,14 @@ export class Master {
   readonly #loaded: Startable
   readonly #deps: MasterDeps
   readonly #run: ServiceRun
+  readonly #logFiles: LogFiles
   #parts: MasterParts | undefined
 
   constructor(loaded: Startable, deps: MasterDeps) {
     const { options, clock, logger } = deps
     this.#loaded = loaded
     this.#deps = deps
+    this.#logFiles = new LogFiles(clock, logger)
     const service = {
       start: () => this.#start(),
       drain: () => this.#drain(),
@@ -48,6 +51,7 @@ export class Master {
         this.#parts?.workers.cut()
         this.#parts?.hosts.shared.cut()
       },
+      reopenLogs: async () => logger.info({ files: await this.#logFiles.reopen() }, 'reopened the log files'),
       diagnose: async () => logger.info({ path: await writeReport(this.#require()) }, 'wrote a diagnostic report'),
     }
     this.#run = new ServiceRun(service, options.source.env, clock, logger)
@@ -68,6 +72,8 @@ export class Master {
     const { stack, manager, started } = this.#run
     await this.#takeDirectories()
     this.#run.checkStop()
+    stack.push('log files', () => this.#logFiles.close())
+    await this.#logFiles.open(logPaths(this.#loaded.config))
     const overrides = await this.#openOverrides()
     const loaded = await overrides.apply(this.#loaded)
     await overrides.settle(loaded)
@@ -86,7 +92,17 @@ export class Master {
       },
     }
     stack.push('unix sockets', () => removeSockets(access.get().listen))
-    const common = { deps: this.#deps, access, manager, certificates, automatic, proofs, overrides, started }
+    const common = {
+      deps: this.#deps,
+      access,
+      manager,
+      certificates,
+      automatic,
+      proofs,
+      overrides,
+      logFiles: this.#logFiles,
+      started,
+    }
     const { parts, watcher } = await assemble({ ...common, stack })
     this.#parts = parts
     const { workers, hosts, served } = parts

@@ -38,6 +38,8 @@ export async function runMaster(options: MasterOptions): Promise<number> {
     isReloadAsked = true
   }
   process.on('SIGHUP', early)
+  // Without a listener it would open the port of the debugger.
+  process.on('SIGUSR1', () => undefined)
   const loaded = await loadConfig(options.source)
   if (!loaded.ok) {
     for (const problem of loaded.problems) writeError(printableLine(formatProblem(problem)))

@@ -3,6 +3,7 @@ import { guard } from '@svc/core'
 import {
   addCacheEntries,
   addInstanceMetrics,
+  addLogMetrics,
   addMeasured,
   addProcessMetrics,
   addSiteShares,
@@ -47,6 +48,8 @@ interface MasterMetrics {
   readonly proxy: { readonly shares: () => readonly SiteShare[] }
   /** undefined: no `redis.url` is set. */
   readonly redis?: { readonly figures: InstanceFigures } | undefined
+  /** Lines that log files have lost. */
+  readonly droppedLines: () => number
 }
 
 /**
@@ -89,6 +92,7 @@ export class MetricsCollector {
     this.#own.add(evicted)
     addSiteShares(this.#own, 'isr', master.isr.shares)
     addSiteShares(this.#own, 'proxy', master.proxy.shares)
+    addLogMetrics(this.#own, master.droppedLines)
     const { redis } = master
     if (redis !== undefined) addInstanceMetrics(this.#own, () => redis.figures)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }

@@ -1,7 +1,8 @@
 import { fstatSync, write } from 'node:fs'
+import { Socket } from 'node:net'
 
 /** Called once for each write: with an error, or with the number of bytes taken. */
-type Written = (error: NodeJS.ErrnoException | null, bytes: number) => void
+export type Written = (error: NodeJS.ErrnoException | null, bytes: number) => void
 
 /** Takes bytes without blocking the thread. One write at a time. */
 export interface ByteSink {
@@ -24,5 +25,18 @@ export function descriptorSink(fd: number): ByteSink {
     maxBytes,
     write: (bytes, done) => write(fd, bytes, 0, bytes.byteLength, null, done),
     close: () => undefined,
+  }
+}
+
+/** Writes to a socket that is this process's alone. */
+export function socketSink(fd: number): ByteSink {
+  const socket = new Socket({ fd, readable: false, writable: true })
+  socket.unref()
+  // Each write reports its own error.
+  socket.on('error', () => undefined)
+  return {
+    maxBytes: FILE_WRITE_BYTES,
+    write: (bytes, done) => void socket.write(bytes, (error) => done(error ?? null, error ? 0 : bytes.byteLength)),
+    close: () => socket.destroy(),
   }
 }

@@ -20,6 +20,13 @@ const NEWLINE = 0x0a
 /** The reader is gone for good. */
 const FINAL_CODES: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ENOTCONN', 'EBADF', 'ERR_STREAM_DESTROYED'])
 
+/** Counts line breaks. */
+export function linesIn(bytes: Buffer): number {
+  let lines = 0
+  for (const byte of bytes) if (byte === NEWLINE) lines++
+  return lines
+}
+
 /**
  * Writes lines in batches: those of one turn of the event loop leave together, at most one write is in flight, and a
  * reader that does not keep up, or a full disk, costs lines, never time.
@@ -29,6 +36,7 @@ export class LineQueue {
   readonly #maxBufferedBytes: number
   readonly #onDropping: ((reason: string) => void) | undefined
   #lines: string[] = []
+  #chunks: Buffer[] = []
   #lineChars = 0
   #pending: Buffer = Buffer.alloc(0)
   #isScheduled = false
@@ -53,14 +61,34 @@ export class LineQueue {
     return this.#dropped
   }
 
-  /** Queues a line, which ends in a newline. */
-  write(line: string): void {
-    if (this.#isOver || this.#lineChars + this.#pending.byteLength > this.#maxBufferedBytes) {
+  /** Queues a line, which ends in a newline. @returns false if it is dropped */
+  write(line: string): boolean {
+    if (!this.#hasRoom) {
       this.#drop(1)
-      return
+      return false
     }
     this.#lines.push(line)
     this.#lineChars += line.length
+    this.#schedule()
+    return true
+  }
+
+  /** Queues whole lines as bytes, which must not change any more. A queue takes either lines or bytes. */
+  append(lines: Buffer): void {
+    if (!this.#hasRoom) {
+      this.#drop(linesIn(lines))
+      return
+    }
+    this.#chunks.push(lines)
+    this.#lineChars += lines.byteLength
+    this.#schedule()
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#isOver && this.#lineChars + this.#pending.byteLength <= this.#maxBufferedBytes
+  }
+
+  #schedule(): void {
     if (this.#isScheduled || this.#isWriting) return
     this.#isScheduled = true
     setImmediate(() => {
@@ -94,9 +122,11 @@ export class LineQueue {
   }
 
   #collect(): void {
-    if (this.#lines.length === 0) return
-    const added = Buffer.from(this.#lines.join(''))
-    this.#pending = this.#pending.byteLength === 0 ? added : Buffer.concat([this.#pending, added])
+    if (this.#lines.length > 0) this.#chunks.push(Buffer.from(this.#lines.join('')))
+    if (this.#chunks.length === 0) return
+    const isOne = this.#chunks.length === 1 && this.#pending.byteLength === 0
+    this.#pending = (isOne && this.#chunks[0]) || Buffer.concat([this.#pending, ...this.#chunks])
+    this.#chunks = []
     this.#lines = []
     this.#lineChars = 0
   }
@@ -150,8 +180,7 @@ export class LineQueue {
   #end(): void {
     this.#isOver = true
     this.#collect()
-    let lines = 0
-    for (const byte of this.#pending) if (byte === NEWLINE) lines++
+    const lines = linesIn(this.#pending)
     if (lines > 0) this.#drop(lines)
     this.#pending = Buffer.alloc(0)
     this.#idle?.()
