@@ -10,6 +10,9 @@ export const override = guard.object({
 })
 export type Override = Guarded<typeof override>
 
+/** Seconds after which clients of a site in maintenance come back, unless the order says otherwise. */
+export const MAINTENANCE_RETRY_SECS = 120
+
 /** Maintenance of a site: every request gets 503. */
 const maintenance = guard.object({
   /** Plain text of the response; undefined: the usual one. */

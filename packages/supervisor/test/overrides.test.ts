@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Config, SiteConfig } from '@svc/config'
@@ -237,4 +237,14 @@ test('a damaged file is kept aside, and the configuration holds', async (t) => {
     assert.equal(readFileSync(`${file}.damaged`, 'utf8'), text)
     assert.equal(existsSync(file), false)
   }
+})
+
+test('a file that is too large is not read, but kept aside', async (t) => {
+  const dir = tempDir(t)
+  const file = join(dir, 'overrides.json')
+  writeFileSync(file, '{}')
+  truncateSync(file, 17 * 1024 * 1024)
+  await assert.rejects(readOverrides(dir), { code: 'CORE_FILE_REFUSED', message: /the limit is 16777216/ })
+  assert.deepEqual((await open(dir)).list(), [])
+  assert.equal(statSync(`${file}.damaged`).size, 17 * 1024 * 1024)
 })

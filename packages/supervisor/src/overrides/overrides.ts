@@ -1,8 +1,8 @@
-import { readFile, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { EnvSources, LoadedConfig, SiteConfig } from '@svc/config'
-import { asError, codeOf, Gate, guard, messageOf, replaceFile } from '@svc/core'
+import { asError, codeOf, Gate, guard, loadRegularFile, messageOf, replaceFile } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Override, ReloadReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -23,9 +23,13 @@ function fileIn(stateDir: string): string {
   return join(stateDir, 'overrides.json')
 }
 
-/** Rejects when the file is missing, or its content is not that of overrides. */
+/** Thousands of sites have less. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+
+/** Rejects when the file is missing, too large, or its content is not that of overrides. */
 async function readEntries(file: string): Promise<Record<string, Entry>> {
-  return entryGuard(JSON.parse(await readFile(file, 'utf8')), file)
+  const { bytes } = await loadRegularFile(file, { maxBytes: MAX_FILE_BYTES })
+  return entryGuard(JSON.parse(bytes.toString()), file)
 }
 
 function listOf(entries: Iterable<[string, Entry]>): Override[] {

@@ -1,10 +1,12 @@
-import { readFile, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asError, codeOf, entryOf, type Guarded, guard, replaceFile } from '@svc/core'
+import { asError, codeOf, entryOf, type Guarded, guard, loadRegularFile, replaceFile } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 
 /** Most releases of a site on record. */
 const MAX_RECORDS = 20
+/** Thousands of sites have less. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
 /** Most unpacked releases of a site on disk. */
 const MAX_UNPACKED = 5
 
@@ -42,7 +44,8 @@ export class ReleaseRecords {
   static async open(stateDir: string, logger: Logger): Promise<ReleaseRecords> {
     const file = join(stateDir, 'releases.json')
     try {
-      const sites = recordsFile(JSON.parse(await readFile(file, 'utf8')), file)
+      const { bytes } = await loadRegularFile(file, { maxBytes: MAX_FILE_BYTES })
+      const sites = recordsFile(JSON.parse(bytes.toString()), file)
       return new ReleaseRecords(file, new Map(Object.entries(sites).map(([site, records]) => [site, [...records]])))
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return new ReleaseRecords(file, new Map())

@@ -1,4 +1,5 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
+import { MAINTENANCE_RETRY_SECS } from '@svc/protocol'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
@@ -69,9 +70,6 @@ export function noSite(context: RequestContext): StageResult {
   return 'answered'
 }
 
-/** Clients of a site that the configuration takes out of service come back after this. */
-const RETRY_AFTER_SECS = 120
-
 /** Answers every request to a site in maintenance. */
 export class MaintenanceStage implements Stage {
   readonly name = 'maintenance'
@@ -83,7 +81,7 @@ export class MaintenanceStage implements Stage {
   run(context: RequestContext): StageResult {
     const order = context.site?.config.maintenance ?? false
     if (order === false) return 'next'
-    const { message, retry_after_secs: seconds } = order === true ? { retry_after_secs: RETRY_AFTER_SECS } : order
+    const { message, retry_after_secs: seconds } = order === true ? { retry_after_secs: MAINTENANCE_RETRY_SECS } : order
     context.withdrawFromL0()
     const detail = message ?? 'This site is down for maintenance. Please try again later.'
     sendError(context, { status: 503, code: 'maintenance', title: 'Down for maintenance', detail }, [
