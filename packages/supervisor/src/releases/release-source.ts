@@ -1,6 +1,8 @@
-import { lstat, realpath, stat } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { Config } from '@svc/config'
+import { codeOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { incomingDir } from './incoming.ts'
 
@@ -19,14 +21,23 @@ async function wouldBeInside(path: string, directory: string): Promise<boolean> 
   return true
 }
 
-/** A source of a release without links. */
-interface ReleaseSource {
+/** A source of a release. */
+export interface ReleaseSource {
+  /** Without links. */
   readonly path: string
   readonly kind: 'directory' | 'archive'
+  /** True if the site may be served from the directory itself: only the operator may replace what its path leads to. */
+  readonly isInPlace: boolean
+  /** Of what was checked. */
+  readonly handle: FileHandle
 }
 
+/** Not blocking: opening a FIFO returns at once. */
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+
 /**
- * Follows the links of a source, which must lead into a directory that releases may come from.
+ * Opens a source, which must lead into a directory that releases may come from after all links are resolved. The caller closes the
+ * handle.
  * @throws SOURCE_NOT_ALLOWED, SOURCE_INVALID
  */
 export async function findSource(
@@ -49,9 +60,26 @@ export async function findSource(
       ? (await Promise.all(named.map((directory) => wouldBeInside(lexical, directory)))).includes(true)
       : allowed.some((directory) => isInside(path, directory))
   if (!isAllowed) throw new SupervisorError('SOURCE_NOT_ALLOWED', { source, allowed: named.join(', ') })
-  const info = path === undefined ? undefined : await stat(path).catch(() => undefined)
-  if (path === undefined || info === undefined) throw new SupervisorError('SOURCE_INVALID', `${source} does not exist`)
-  if (info.isDirectory()) return { path, kind: 'directory' }
-  if (info.isFile() && /\.(?:tar\.gz|tgz)$/.test(path)) return { path, kind: 'archive' }
+  if (path === undefined) throw new SupervisorError('SOURCE_INVALID', `${source} does not exist`)
+  const handle = await open(path, OPEN_FLAGS).catch((cause) => {
+    throw new SupervisorError('SOURCE_INVALID', `${source} cannot be opened: ${codeOf(cause)}`, { cause })
+  })
+  try {
+    // Its path may have been replaced by a link since it was resolved.
+    const opened = await readlink(`/proc/self/fd/${handle.fd}`)
+    if (!allowed.some((directory) => isInside(opened, directory)))
+      throw new SupervisorError('SOURCE_NOT_ALLOWED', { source, allowed: named.join(', ') })
+    const incoming = await real(incomingDir(stateDir))
+    const isInPlace = incoming === undefined || !isInside(opened, incoming)
+    return { path, kind: kindOf(await handle.stat(), source, path), isInPlace, handle }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+function kindOf(info: Stats, source: string, path: string): ReleaseSource['kind'] {
+  if (info.isDirectory()) return 'directory'
+  if (info.isFile() && /\.(?:tar\.gz|tgz)$/.test(path)) return 'archive'
   throw new SupervisorError('SOURCE_INVALID', `${source} is neither a directory nor a .tar.gz`)
 }

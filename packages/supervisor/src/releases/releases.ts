@@ -12,7 +12,7 @@ import type { Reloader } from '../reload/reloader.ts'
 import { deployableSite, siteOf } from './deployable-site.ts'
 import { directoryName } from './incoming.ts'
 import type { ReleaseRecord, ReleaseRecords } from './release-records.ts'
-import { findSource } from './release-source.ts'
+import { findSource, type ReleaseSource } from './release-source.ts'
 import type { Unpacking } from './unpack/unpacking.ts'
 
 /** Id of the release that the configuration names. */
@@ -75,10 +75,10 @@ export class Releases {
   deploy({ site, source, username, tenant }: DeployOrder): Promise<Release> {
     return this.#alone(site, async () => {
       const { spec, records, now } = this.#options
-      const { path, kind } = await findSource(spec().config, source, tenant)
-      if (records.of(site).length === 0) await records.put(site, this.#configured(site))
+      const found = await findSource(spec().config, source, tenant)
       const id = newId(now())
-      const from = kind === 'archive' ? await this.#unpack(site, id, path) : { root: path, is_unpacked: false }
+      const from = await this.#rootFor(site, id, found).finally(() => found.handle.close())
+      if (records.of(site).length === 0) await records.put(site, this.#configured(site))
       const plain = { id, created_at: new Date(now()).toISOString(), source, has_failed: false, previous: this.#live(site) }
       return await this.#serve(site, { ...plain, ...from }, username)
     })
@@ -121,13 +121,22 @@ export class Releases {
     return join(this.#options.spec().config.server.state_dir, 'releases')
   }
 
-  /** Unpacks an archive. Nothing is left of one that is refused. @throws SOURCE_INVALID */
-  async #unpack(site: string, id: string, archive: string): Promise<Pick<ReleaseRecord, 'root' | 'is_unpacked' | 'sha256'>> {
+  /**
+   * The directory to serve a source from. An archive is unpacked, and a directory that others than the operator may change is copied;
+   * nothing is left of one that is refused.
+   * @throws SOURCE_INVALID
+   */
+  async #rootFor(
+    site: string,
+    id: string,
+    source: ReleaseSource,
+  ): Promise<Pick<ReleaseRecord, 'root' | 'is_unpacked' | 'sha256'>> {
+    if (source.kind === 'directory' && source.isInPlace) return { root: source.path, is_unpacked: false }
     const { unpacking, spec } = this.#options
     const root = join(this.#directory, directoryName(site), id)
     await mkdir(dirname(root), { recursive: true, mode: 0o700 })
     try {
-      const sha256 = await unpacking.unpack({ archive, directory: root, maxBytes: spec().config.deploy.max_bytes })
+      const sha256 = await unpacking.unpack({ source, directory: root, maxBytes: spec().config.deploy.max_bytes })
       return { root, is_unpacked: true, sha256 }
     } catch (error) {
       await this.#remove([root])

@@ -1,7 +1,10 @@
-// The program that unpacks one archive: an archive that is slow or hard to read holds up nothing but this process.
-import { type UnpackRequest, unpackArchive } from './unpack-archive.ts'
+// The program that unpacks one archive, or copies one directory: one that is slow or hard to read holds up nothing but this process.
+import { type UnpackRequest, unpackRelease } from './unpack-release.ts'
 
-process.once('message', (request: UnpackRequest) => {
-  void unpackArchive(request).then((reply) => process.send?.(reply, () => process.disconnect()))
+/** Behind those of the standard streams and of the channel. */
+const SOURCE_FD = 4
+
+process.once('message', (request: Omit<UnpackRequest, 'fd'>) => {
+  void unpackRelease({ ...request, fd: SOURCE_FD }).then((reply) => process.send?.(reply, () => process.disconnect()))
 })
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))

@@ -1,14 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import type { FileHandle } from 'node:fs/promises'
 import { Gate, guard, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import type { UnpackRequest } from './unpack-archive.ts'
+import type { UnpackRequest } from './unpack-release.ts'
 
 const LIMIT_MS = 240_000
 const MAX_FILES = 100_000
 const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--max-old-space-size=256']
 const reply = guard.object({ sha256: guard.optional(guard.string), problem: guard.optional(guard.string) })
 
-/** Unpacks archives, one at a time, each in a process of its own. */
+interface Unpacked extends Pick<UnpackRequest, 'directory' | 'maxBytes'> {
+  readonly source: Pick<UnpackRequest, 'kind'> & { readonly path: string; readonly handle: Pick<FileHandle, 'fd'> }
+}
+
+/** Unpacks archives and copies directories, one at a time, each in a process of its own. */
 export class Unpacking {
   readonly #program: string
   readonly #gate = new Gate(1)
@@ -20,14 +25,13 @@ export class Unpacking {
     this.#program = program
   }
 
-  /** Resolves with the SHA-256 of the archive. After a rejection some of it may be there. @throws SOURCE_INVALID */
-  unpack(request: Omit<UnpackRequest, 'maxFiles'>): Promise<string> {
+  /** Resolves with the SHA-256 of an archive. After a rejection some of it may be there. @throws SOURCE_INVALID */
+  unpack(request: Unpacked): Promise<string | undefined> {
     return this.#gate.run(async () => {
-      const { sha256, problem } = await this.#ask({ ...request, maxFiles: MAX_FILES }).catch((error) => {
-        return { sha256: undefined, problem: messageOf(error) }
-      })
-      if (sha256 !== undefined) return sha256
-      throw new SupervisorError('SOURCE_INVALID', `${request.archive} cannot be unpacked: ${problem ?? 'unknown reason'}`)
+      const { sha256, problem } = await this.#ask(request).catch((error) => ({ sha256: undefined, problem: messageOf(error) }))
+      if (problem === undefined) return sha256
+      const { path, kind } = request.source
+      throw new SupervisorError('SOURCE_INVALID', `${path} cannot be ${kind === 'archive' ? 'unpacked' : 'copied'}: ${problem}`)
     })
   }
 
@@ -37,16 +41,20 @@ export class Unpacking {
     this.#running?.kill('SIGKILL')
   }
 
-  async #ask(request: UnpackRequest): Promise<ReturnType<typeof reply>> {
+  async #ask({ source: { kind, handle }, directory, maxBytes }: Unpacked): Promise<ReturnType<typeof reply>> {
     if (this.#isClosed) throw new SupervisorError('SUP_STOPPED', 'the server is stopping')
-    const child = fork(this.#program, [], { env: {}, execArgv: EXEC_ARGV, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+    const child = fork(this.#program, [], {
+      env: {},
+      execArgv: EXEC_ARGV,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc', handle.fd],
+    })
     this.#running = child
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     child.once('message', resolve)
     child.once('error', reject)
     child.once('exit', (code, signal) => reject(new SupervisorError('SUP_STOPPED', `its process ended (${signal ?? code})`)))
-    child.send(request, (error) => {
+    child.send({ kind, directory, maxBytes, maxFiles: MAX_FILES }, (error) => {
       if (error !== null) reject(error)
     })
     try {

@@ -1,33 +1,36 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, lstatSync, realpathSync } from 'node:fs'
+import { lstatSync, read, realpathSync } from 'node:fs'
 import { mkdir, opendir, realpath } from 'node:fs/promises'
-import { dirname, join, resolve, sep } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
 import { createGunzip } from 'node:zlib'
 import { messageOf } from '@svc/core'
 import { type ReadEntry, UnpackSync } from 'tar'
+import { TreeCopy } from './copy-tree.ts'
+import { syncTree } from './sync-tree.ts'
+import { fileMode, isInside, ONLY_USER, PERMISSIONS } from './tree-rules.ts'
 
-/** An archive to unpack. */
+/** A source of a release, which is unpacked or copied. */
 export interface UnpackRequest {
-  /** Absolute path without links. */
-  readonly archive: string
+  readonly kind: 'archive' | 'directory'
+  /** The source, open: its path may lead elsewhere by now. */
+  readonly fd: number
   /** Absolute path of a directory that does not exist yet. */
   readonly directory: string
-  /** Of the archive, and of all files in it together. */
+  /** Of the archive, and of all files together. */
   readonly maxBytes: number
   readonly maxFiles: number
 }
 
-/** The digest of an archive that was unpacked, or why it was not: then some of it may be there. */
-type UnpackReply = { readonly sha256: string } | { readonly problem: string }
+/** The digest of an archive that was unpacked, or why the source is refused: then some of it may be there. */
+type UnpackReply = { readonly sha256?: string } | { readonly problem: string }
 
 /** The headers of an entry and the rest of its last block. Names may be long: they come in entries of their own. */
 const BYTES_PER_ENTRY = 2_048
-const ONLY_USER = 0o700
-const USER_WRITES = 0o600
-/** No set-user-id bits, and no writing by others. */
-const PERMISSIONS = 0o755
+const CHUNK_BYTES = 65_536
+const readInto = promisify(read)
 
 const kinds: Readonly<Record<string, 'file' | 'directory' | 'symlink' | 'link'>> = {
   File: 'file',
@@ -36,10 +39,6 @@ const kinds: Readonly<Record<string, 'file' | 'directory' | 'symlink' | 'link'>>
   Directory: 'directory',
   SymbolicLink: 'symlink',
   Link: 'link',
-}
-
-function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(`${directory}${sep}`)
 }
 
 type Limits = Pick<UnpackRequest, 'maxBytes' | 'maxFiles'>
@@ -99,6 +98,16 @@ async function escapingLink(root: string): Promise<string | undefined> {
   return undefined
 }
 
+/** The content of an open file, which stays open: a stream of it would close it after an error. */
+async function* chunksOf(fd: number): AsyncGenerator<Buffer> {
+  for (;;) {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+    const { bytesRead } = await readInto(fd, buffer, 0, CHUNK_BYTES, null)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
 /** Passes chunks on, up to so many bytes. */
 function limited(maxBytes: number, onChunk: (chunk: Buffer) => void = () => undefined): Transform {
   let bytes = 0
@@ -126,7 +135,7 @@ async function unpackChunks(chunks: AsyncIterable<Buffer>, root: string, limits:
     preserveOwner: false,
     filter(_, entry) {
       const one = entry as ReadEntry
-      one.mode = ((one.mode ?? PERMISSIONS) & PERMISSIONS) | (one.type === 'Directory' ? ONLY_USER : USER_WRITES)
+      one.mode = fileMode(one.mode ?? PERMISSIONS) | (one.type === 'Directory' ? ONLY_USER : 0)
       return isAllowed(one)
     },
   })
@@ -148,24 +157,37 @@ async function unpackChunks(chunks: AsyncIterable<Buffer>, root: string, limits:
   return problem
 }
 
-/** Unpacks an archive whose content is hostile until it is checked. Runs in a process of its own. Never rejects. */
-export async function unpackArchive({ archive, directory, ...limits }: UnpackRequest): Promise<UnpackReply> {
+async function unpackArchive({ fd, maxBytes, maxFiles }: UnpackRequest, root: string): Promise<UnpackReply> {
+  const hash = createHash('sha256')
+  const hashed = limited(maxBytes, (chunk) => hash.update(chunk))
+  const unzipped = limited(maxBytes + maxFiles * BYTES_PER_ENTRY)
+  const [problem] = await Promise.all([
+    unpackChunks(unzipped, root, { maxBytes, maxFiles }).catch(messageOf),
+    // Its error comes out of the last stream.
+    pipeline(chunksOf(fd), hashed, createGunzip(), unzipped).catch(() => undefined),
+  ])
+  return problem === undefined ? { sha256: hash.digest('hex') } : { problem }
+}
+
+async function copyDirectory({ fd, ...limits }: UnpackRequest, root: string): Promise<UnpackReply> {
+  const problem = await new TreeCopy(root, limits).run({ fd })
+  return problem === undefined ? {} : { problem }
+}
+
+/**
+ * Unpacks an archive, or copies a directory, whose content is hostile until it is checked. Runs in a process of its own. Resolves when
+ * the release outlives the machine losing power. Never rejects.
+ */
+export async function unpackRelease(request: UnpackRequest): Promise<UnpackReply> {
   try {
-    await mkdir(directory, { mode: ONLY_USER })
-    const root = await realpath(directory)
-    const { maxBytes, maxFiles } = limits
-    const hash = createHash('sha256')
-    const read = limited(maxBytes, (chunk) => hash.update(chunk))
-    const unzipped = limited(maxBytes + maxFiles * BYTES_PER_ENTRY)
-    const [problem] = await Promise.all([
-      unpackChunks(unzipped, root, limits).catch(messageOf),
-      // Its error comes out of the last stream.
-      pipeline(createReadStream(archive), read, createGunzip(), unzipped).catch(() => undefined),
-    ])
-    if (problem !== undefined) return { problem }
+    await mkdir(request.directory, { mode: ONLY_USER })
+    const root = await realpath(request.directory)
+    const reply = await (request.kind === 'archive' ? unpackArchive(request, root) : copyDirectory(request, root))
+    if ('problem' in reply) return reply
     const link = await escapingLink(root)
-    if (link !== undefined) return { problem: `${JSON.stringify(link)} is a link that leaves the archive, or leads nowhere` }
-    return { sha256: hash.digest('hex') }
+    if (link !== undefined) return { problem: `${JSON.stringify(link)} is a link that leaves the release, or leads nowhere` }
+    await syncTree(root)
+    return reply
   } catch (error) {
     return { problem: messageOf(error) }
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { tempDir } from '@svc/testkit'
 import { Header } from 'tar'
-import { unpackArchive } from '../src/releases/unpack/unpack-archive.ts'
+import { unpackRelease } from '../src/releases/unpack/unpack-release.ts'
 
 type Entry = {
   readonly path: string
@@ -42,7 +42,9 @@ async function unpack(t: TestContext, bytes: Buffer, maxBytes = 1 << 20) {
   const file = join(dir, 'a.tar.gz')
   writeFileSync(file, bytes)
   const directory = join(dir, 'unpacked')
-  const reply = await unpackArchive({ archive: file, directory, maxBytes, maxFiles: 1_000 })
+  const fd = openSync(file, 'r')
+  t.after(() => closeSync(fd))
+  const reply = await unpackRelease({ kind: 'archive', fd, directory, maxBytes, maxFiles: 1_000 })
   return { reply, directory, dir }
 }
 
