@@ -11,6 +11,7 @@ import { formatTable, type Row } from './lib/table.ts'
 import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
 import { hasVarnish } from './peers/varnish.ts'
+import { cluster } from './scenarios/cluster.ts'
 import { compileModules } from './scenarios/compile.ts'
 import { fastcgiKept, fastcgiTenKilobytes } from './scenarios/fastcgi.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
@@ -58,6 +59,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'full-caches': fullCaches,
   purge: wholePurges,
   restart: pageWhileReplaced,
+  cluster,
 }
 
 function requireTools(): void {

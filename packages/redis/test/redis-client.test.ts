@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { codeOf, systemClock } from '@svc/core'
-import { type RedisPeer, requireProgram, startRedis, waitFor } from '@svc/testkit'
+import { type RedisPeer, requireProgram, startRedis, tempDir, waitFor } from '@svc/testkit'
 import { RedisClient } from '../src/redis-client.ts'
 
 const ADD = { name: 'add', lua: "return redis.call('INCRBY', KEYS[1], ARGV[1])" }
@@ -61,6 +63,33 @@ describe('a client of Redis', () => {
     started.redis.child.signal('SIGCONT')
     await waitFor('Redis is usable again', () => client.isUsable)
     await client.command('PING', [])
+    assert.deepEqual(changes, [true, false, true])
+  })
+
+  test('rejects at once while every answer is late by half a second, and recovers by itself', async (t) => {
+    const started = await start(t)
+    if (started === undefined) return
+    let delayMs = 0
+    const slow = createServer((client) => {
+      const server = connect(started.redis.socket)
+      const close = () => [client, server].map((socket) => socket.destroy())
+      for (const socket of [client, server]) socket.on('error', close).on('close', close)
+      client.pipe(server)
+      server.on('data', (reply) => setTimeout(() => client.writable && client.write(reply), delayMs))
+    })
+    const path = join(tempDir(t, 'slow'), 'slow.sock')
+    await new Promise<void>((resolve) => slow.listen(path, resolve))
+    t.after(() => slow.close())
+    const { client, changes } = await startClient(t, `unix://${path}`)
+    await client.command('PING', [])
+    delayMs = 500
+    const first = await Promise.all(Array.from({ length: 3 }, () => codeOfFailure(client.command('PING', []))))
+    assert.deepEqual(first, ['REDIS_TIMEOUT', 'REDIS_TIMEOUT', 'REDIS_TIMEOUT'])
+    const { late } = client.counts
+    await waitFor('some probes are late, too', () => client.counts.late > late + 1)
+    assert.equal(await codeOfFailure(client.command('PING', [])), 'REDIS_UNAVAILABLE')
+    delayMs = 0
+    await waitFor('Redis is usable again', () => client.isUsable)
     assert.deepEqual(changes, [true, false, true])
   })
 
