@@ -7,10 +7,12 @@ import {
   fetchHttp,
   type HttpAnswer,
   type HttpOptions,
+  PROCESS_WAIT_MS,
   type ReadyLine,
   type Server as SvcServer,
   svcCommand,
   tempSite,
+  waitFor,
 } from '@svc/testkit'
 import { adminToml } from '../packages/auth/test/admin-users.ts'
 
@@ -121,6 +123,15 @@ export function shown(text: string): number {
 /** Sends requests to a server, each over a connection of its own, so that any worker may answer. */
 export function client(server: SvcServer, host = 'one.localhost'): (path: string, options?: HttpOptions) => Promise<HttpAnswer> {
   return (path, options = {}) => fetchHttp(server.url + path, { host, ...options })
+}
+
+/** True if a response is stored: once its fill has ended, another request gets the same text. */
+export async function isStored(get: ReturnType<typeof client>, path: string): Promise<boolean> {
+  const first = await get(path)
+  // The response is out before it is stored.
+  const isFilled = async () => !/collapsed/.test(String((await get(path)).headers['cache-status']))
+  await waitFor('the end of the fill', isFilled, PROCESS_WAIT_MS)
+  return (await get(path)).text === first.text
 }
 
 /** Member of the ISR cache in Cache-Status. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { createSocketChannel, RpcPeer } from '@svc/core'
-import { controlClientMethods, controlMethods, PROTOCOL_VERSION, type StatusReport } from '@svc/protocol'
+import type { StatusReport } from '@svc/protocol'
 import type { Server } from '@svc/testkit'
+import { type ControlPeer, controlPeer } from '../packages/supervisor/test/control-peer.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -17,22 +17,11 @@ export function runDirOf(server: Server): string {
  * Asks the master over its control socket, as the commands do. A command is a process of its own and takes most of the time of the
  * processor while its answer is polled for.
  */
-async function ask<Answer>(
-  server: Server,
-  call: (master: RpcPeer<typeof controlClientMethods, typeof controlMethods>) => Promise<Answer>,
-): Promise<Answer> {
+async function ask<Answer>(server: Server, call: (master: ControlPeer) => Promise<Answer>): Promise<Answer> {
   const socket = connect({ path: join(runDirOf(server), 'control.sock') })
   try {
     await once(socket, 'connect')
-    const master = new RpcPeer({
-      channel: createSocketChannel(socket),
-      local: controlClientMethods,
-      handlers: {},
-      remote: controlMethods,
-      protocolVersion: PROTOCOL_VERSION,
-      peerName: 'master',
-      onProblem: (error) => console.error(error),
-    })
+    const master = controlPeer(socket)
     return await call(master)
   } finally {
     socket.destroy()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { fetchHttp, PROCESS_WAIT_MS, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, startServer, talk, tempSite, waitFor } from '@svc/testkit'
 
 const sources = {
   'app/page.tsx': 'export const revalidate = 60\nexport default function Page() { return <p>kept page</p> }\n',
@@ -23,19 +22,6 @@ export function GET() {
 const config = (root: string) =>
   `[server]\nlisten = "127.0.0.1:0"\nengine = "node"\nworkers = 2\nidle_timeout_secs = 1\n\n[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
 
-/** Sends bytes and gives all that comes until the server closes. */
-async function talk(url: string, bytes: string): Promise<string> {
-  const { port } = new URL(url)
-  const socket = connect(Number(port), '127.0.0.1')
-  let text = ''
-  socket.on('data', (data: Buffer) => {
-    text += data.toString('latin1')
-  })
-  socket.write(bytes)
-  await once(socket, 'close')
-  return text
-}
-
 test('the product on engine node: pages from the caches, bodies, streams, files, HTTP/1.0, idle connections', async (t) => {
   const server = await startServer(t, { config: config(tempSite(t, sources)) })
   const host = 'one.localhost'
@@ -52,9 +38,15 @@ test('the product on engine node: pages from the caches, bodies, streams, files,
   assert.equal((await ask('/file.txt')).text, 'a file')
   assert.equal((await ask('/none')).status, 404)
   // Both know HTTP/1.0, and the idle time of one second ends the second connection.
-  const old = await talk(server.url, `GET /file.txt HTTP/1.0\r\nHost: ${host}\r\n\r\n`)
+  const old = await talk(
+    connect(Number(new URL(server.url).port), '127.0.0.1'),
+    `GET /file.txt HTTP/1.0\r\nHost: ${host}\r\n\r\n`,
+  )
   assert.match(old, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\na file$/)
-  assert.match(await talk(server.url, `GET /file.txt HTTP/1.1\r\nHost: ${host}\r\n\r\n`), /a file$/)
+  assert.match(
+    await talk(connect(Number(new URL(server.url).port), '127.0.0.1'), `GET /file.txt HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
+    /a file$/,
+  )
   server.child.signal('SIGTERM')
   assert.deepEqual(await server.child.exited, { code: 0, signal: null })
 })

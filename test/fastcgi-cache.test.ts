@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROCESS_WAIT_MS, requireProgram, startPhpFpm, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
-import { client } from './backend.ts'
+import { requireProgram, startPhpFpm, startServer, tempDir, writeFiles } from '@svc/testkit'
+import { client, isStored } from './backend.ts'
 
 test('answers of a FastCGI application are cached by what they say, and by the rules of the location', async (t) => {
   const executable = requireProgram(t, 'php-fpm')
@@ -18,21 +18,12 @@ test('answers of a FastCGI application are cached by what they say, and by the r
   })
   const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n` })
   const get = client(server, 'a.localhost')
-  const isStored = async (path: string) => {
-    const first = await get(path)
-    await waitFor(
-      'the flight to end',
-      async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])),
-      PROCESS_WAIT_MS,
-    )
-    return (await get(path)).text === first.text
-  }
-  assert.equal(await isStored('/made.php?s=1'), true)
-  assert.equal(await isStored('/made.php'), false)
-  assert.equal(await isStored('/made.php?s=1&c=1'), false)
-  // One script answers for many paths: each is kept for itself.
-  assert.equal(await isStored('/post/1'), true)
-  assert.equal(await isStored('/post/2'), true)
+  assert.equal(await isStored(get, '/made.php?s=1'), true)
+  assert.equal(await isStored(get, '/made.php'), false)
+  assert.equal(await isStored(get, '/made.php?s=1&c=1'), false)
+  // One script answers for many paths: each response is stored for itself.
+  assert.equal(await isStored(get, '/post/1'), true)
+  assert.equal(await isStored(get, '/post/2'), true)
   const kept = (await get('/post/1')).text
   assert.match(kept, / \/post\/1$/)
   assert.equal((await get('/post/1', { method: 'POST', body: 'x' })).status, 200)

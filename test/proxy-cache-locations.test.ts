@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Child, fetchHttp, PROCESS_WAIT_MS, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
-import { client } from './backend.ts'
+import { client, isStored } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 import { freePlaces } from './nginx/differential.ts'
 
@@ -26,16 +26,6 @@ test('cache directives of locations and cache settings of route rules', async (t
   const rule = `[[route_rules]]\npattern = "/rule/*"\nupstream = "http://${origin.host}"\n`
   const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n${rule}` })
   const get = client(server, 'a.localhost')
-  const twice = async (path: string) => {
-    const first = await get(path)
-    // The answer is out before it is stored.
-    await waitFor(
-      'the flight to end',
-      async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])),
-      PROCESS_WAIT_MS,
-    )
-    return (await get(path)).text === first.text
-  }
   const cases: readonly (readonly [string, boolean])[] = [
     ['/none/fresh', false],
     ['/off/fresh', false],
@@ -47,22 +37,22 @@ test('cache directives of locations and cache settings of route rules', async (t
     ['/rule/fresh', true],
     ['/rule/silent', false],
   ]
-  for (const [path, isStored] of cases) assert.equal(await twice(path), isStored, path)
+  for (const [path, expected] of cases) assert.equal(await isStored(get, path), expected, path)
 
   const skipped = '/skipped/fresh'
-  assert.equal(await twice(skipped), true)
+  assert.equal(await isStored(get, skipped), true)
   const old = (await get(skipped)).text
   const renewed = (await get(skipped, { headers: { cookie: 'new=1' } })).text
   assert.notEqual(renewed, old)
   await waitFor('the new answer', async () => (await get(skipped)).text === renewed, PROCESS_WAIT_MS)
   assert.equal((await get(skipped, { headers: { cookie: 'new=0' } })).text, renewed)
-  assert.equal(await twice(`${skipped}?own=1`), false)
+  assert.equal(await isStored(get, `${skipped}?own=1`), false)
 
   // The upstream is part of the key: responses of an upstream that the client names are not shared.
   const other = await CachedOrigin.start(t, (_request, response) => {
     response.writeHead(200, { 'cache-control': 'max-age=3600' }).end('other')
   })
-  assert.equal(await twice(`/named/fresh?to=${origin.host}`), true)
+  assert.equal(await isStored(get, `/named/fresh?to=${origin.host}`), true)
   assert.equal((await get(`/named/fresh?to=${other.host}`)).text, 'other')
   const { status } = await fetchHttp(`${server.url}/on/fresh`, { host: 'a.localhost', method: 'HEAD' })
   assert.equal(status, 200)

@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { fetchHttp, startServer, tempDir, writeFiles } from '@svc/testkit'
+import { fetchHttp, startServer, talk, tempDir, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 
 const fresh = { 'cache-control': 'max-age=3600', 'content-type': 'text/plain' }
-
-/** Sends bytes and reads until the server closes. */
-function raw(url: string, text: string): Promise<string> {
-  const { hostname, port } = new URL(url)
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  let answer = ''
-  const socket = connect(Number(port), hostname, () => socket.write(text))
-  socket.setEncoding('latin1').on('data', (data: string) => {
-    answer += data
-  })
-  socket.on('close', () => resolve(answer)).on('error', reject)
-  return promise
-}
 
 test("one client's request does not change another client's response", async (t) => {
   // An upstream that believes everything it is told.
@@ -53,7 +40,10 @@ test("one client's request does not change another client's response", async (t)
   }
 
   // Another spelling of a path is sent on as it is, and kept for itself.
-  const spelled = await raw(server.url, 'GET /a/../b HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n')
+  const spelled = await talk(
+    connect(Number(new URL(server.url).port), '127.0.0.1'),
+    'GET /a/../b HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n',
+  )
   assert.match(spelled, /"url":"\/a\/\.\.\/b"/)
   assert.equal((await shown('/b')).url, '/b')
 

@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { startServer, tempDir, writeCertificate, writeFiles } from '@svc/testkit'
-
-/** Sends bytes and gives all that comes until the server closes. */
-async function talk(socket: Socket, bytes: string): Promise<string> {
-  let text = ''
-  socket.on('data', (data: Buffer) => {
-    text += data.toString('latin1')
-  })
-  socket.write(bytes)
-  await once(socket, 'close')
-  return text
-}
+import { startServer, talk, tempDir, writeCertificate, writeFiles } from '@svc/testkit'
 
 test('engine node: a vhost by HTTP/2, HTTP/1.1 and HTTP/1.0, with names, HSTS and rules', async (t) => {
   const dir = tempDir(t, 'protocols')

@@ -6,7 +6,7 @@ import { connect as connectPlain } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
 import type { CertificateSpec, HttpExchange, ListenerTls } from '@svc/http'
-import { tempDir, waitFor } from '@svc/testkit'
+import { talk, tempDir, waitFor } from '@svc/testkit'
 import { type EngineName, engines, startEngine } from './start-engine.ts'
 import { makeCertificate } from './test-certificates.ts'
 
@@ -57,13 +57,7 @@ async function sendPlain(t: TestContext, port: number, bytes: string): Promise<s
   const socket = connectPlain(port, '127.0.0.1')
   t.after(() => socket.destroy())
   socket.on('error', () => undefined)
-  let text = ''
-  socket.on('data', (data: Buffer) => {
-    text += data.toString('latin1')
-  })
-  socket.write(bytes)
-  await once(socket, 'close')
-  return text
+  return await talk(socket, bytes)
 }
 
 for (const name of Object.keys(engines) as EngineName[]) {

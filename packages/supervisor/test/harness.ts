@@ -4,11 +4,11 @@ import { get } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { socketDirectory } from '@svc/config'
-import { createSocketChannel, RpcPeer } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
-import { controlClientMethods, controlMethods, PROTOCOL_VERSION, type StatusReport } from '@svc/protocol'
+import type { StatusReport } from '@svc/protocol'
 import { Child, type Cleanup, PROCESS_WAIT_MS, type ReadyLine, removeAfter, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { bundledMaster } from './bundled-programs.ts'
+import { type ControlPeer, controlPeer } from './control-peer.ts'
 
 /** More than a loaded machine uses up. A test that is about a limit sets it. */
 const patience: Partial<SupervisorTimings> = {
@@ -20,8 +20,6 @@ const patience: Partial<SupervisorTimings> = {
   purgeTimeoutMs: 60_000,
   metricsTimeoutMs: 60_000,
 }
-
-export type ControlClient = RpcPeer<typeof controlClientMethods, typeof controlMethods>
 
 /** How a server is configured for a test. */
 export interface Setup {
@@ -98,7 +96,7 @@ export class Running {
   readonly ready: ReadyLine
   readonly url: string
   readonly #t: Cleanup
-  #control: Promise<ControlClient> | undefined
+  #control: Promise<ControlPeer> | undefined
 
   constructor(t: Cleanup, instance: Instance, child: Child, ready: ReadyLine) {
     this.#t = t
@@ -109,7 +107,7 @@ export class Running {
   }
 
   /** The control socket, connected once. */
-  control(): Promise<ControlClient> {
+  control(): Promise<ControlPeer> {
     this.#control ??= connectControl(this.#t, this.instance.runDir)
     return this.#control
   }
@@ -172,17 +170,9 @@ export function fetchText(url: string): Promise<string> {
   return promise
 }
 
-async function connectControl(t: Cleanup, runDir: string): Promise<ControlClient> {
+async function connectControl(t: Cleanup, runDir: string): Promise<ControlPeer> {
   const socket = connect({ path: join(runDir, 'control.sock') })
   t.after(() => socket.destroy())
   await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-  return new RpcPeer({
-    channel: createSocketChannel(socket),
-    local: controlClientMethods,
-    handlers: {},
-    remote: controlMethods,
-    protocolVersion: PROTOCOL_VERSION,
-    peerName: 'master',
-    onProblem: (error) => console.error(error),
-  })
+  return controlPeer(socket)
 }

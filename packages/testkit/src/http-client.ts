@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
 
 /** A response read to its end. */
 export interface HttpAnswer {
@@ -55,4 +57,15 @@ export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpA
   request.on('error', reject)
   request.end(options.body)
   return promise
+}
+
+/** Sends bytes and reads all that comes until the connection closes. */
+export async function talk(socket: Socket, bytes: string): Promise<string> {
+  let text = ''
+  socket.on('data', (data: Buffer) => {
+    text += data.toString('latin1')
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
 }

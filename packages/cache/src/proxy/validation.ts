@@ -4,8 +4,8 @@ import { storedFields } from './storable.ts'
 
 /** Fields that describe the stored body, which a 304 does not replace (RFC 9111 section 3.2). */
 const OF_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'content-md5', 'content-range', 'etag'])
-/** Fields of a client that are not sent where the whole of a response is wanted. */
-const CONDITIONS: ReadonlySet<string> = new Set([
+/** Fields by which a client asks for a part of a response, or only for a changed one (RFC 9110 sections 13.1 and 14.2). */
+export const CONDITIONAL_FIELDS: ReadonlySet<string> = new Set([
   'if-match',
   'if-modified-since',
   'if-none-match',
@@ -16,7 +16,7 @@ const CONDITIONS: ReadonlySet<string> = new Set([
 
 /** The fields of a request for the whole of a response, on condition that a stored one is not valid any more. */
 export function validatingFields(request: HeaderList, stored: HeaderList | undefined): HeaderList {
-  const fields = request.filter(([name]) => !CONDITIONS.has(name))
+  const fields = request.filter(([name]) => !CONDITIONAL_FIELDS.has(name))
   const etag = stored && firstField(stored, 'etag')
   const modified = stored && firstField(stored, 'last-modified')
   if (etag !== undefined) fields.push(['if-none-match', etag])

@@ -1,4 +1,4 @@
-import { firstField } from '@svc/cache'
+import { CONDITIONAL_FIELDS, firstField } from '@svc/cache'
 import { RecentWeakMap } from '@svc/core'
 import {
   contentRange,
@@ -42,15 +42,6 @@ interface Receiver {
   readonly headers: HeaderList
 }
 
-const CONDITIONS: ReadonlySet<string> = new Set([
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'if-range',
-  'if-unmodified-since',
-  'range',
-])
-
 /**
  * Decides which part of a response a client gets: all of it, a part (RFC 9110 section 14; several parts are answered with the whole),
  * or word that it has it already (RFC 9111 section 4.3.2).
@@ -81,7 +72,7 @@ function isConditional(headers: HeaderList): boolean {
   for (const [name] of headers) {
     // Asked of every hit: most names are told apart by one character.
     const first = name.charCodeAt(0)
-    if ((first === 0x69 || first === 0x72) && CONDITIONS.has(name)) return true
+    if ((first === 0x69 || first === 0x72) && CONDITIONAL_FIELDS.has(name)) return true
   }
   return false
 }

@@ -7,17 +7,10 @@ import { refuseLoop } from '../request/request-loop.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { LocationParams } from './location-params.ts'
 import { proxiedTarget } from './proxy-request.ts'
-import { FieldFilter, UpstreamSink } from './upstream-sink.ts'
+import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
 
-/** Fields of an application that its clients do not see, besides those that the location names: nginx's list. */
-const HIDDEN_FIELDS = [
-  'status',
-  'x-accel-buffering',
-  'x-accel-charset',
-  'x-accel-expires',
-  'x-accel-limit-rate',
-  'x-accel-redirect',
-] as const
+/** Fields of an application that its clients do not see, besides those that `hiddenFields` adds: nginx's list. */
+const HIDDEN_FIELDS = ['status'] as const
 
 /** The target of the request is the client's, or the rewritten one. */
 const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
@@ -46,7 +39,7 @@ export class FastcgiHandler implements LocationHandler {
     this.#tools = tools
     this.#params = new LocationParams(spec.params)
     this.#filter = new FieldFilter({
-      hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
+      hidden: hiddenFields(HIDDEN_FIELDS, spec.hideHeaders),
       redirects: undefined,
       isBuffered: true,
       blocks: tools.blocks,

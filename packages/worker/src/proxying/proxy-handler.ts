@@ -8,19 +8,10 @@ import { withoutSessionFields } from '../request/response-head.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
-import { FieldFilter, UpstreamSink } from './upstream-sink.ts'
+import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
 
-/** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
-const HIDDEN_FIELDS = [
-  'date',
-  'server',
-  'x-pad',
-  'x-accel-buffering',
-  'x-accel-charset',
-  'x-accel-expires',
-  'x-accel-limit-rate',
-  'x-accel-redirect',
-] as const
+/** Fields of an upstream that its clients do not see, besides those that `hiddenFields` adds: nginx's list. */
+const HIDDEN_FIELDS = ['date', 'server', 'x-pad'] as const
 
 /** Dependencies of proxying. */
 interface ProxyTools {
@@ -46,7 +37,7 @@ export class ProxyHandler implements LocationHandler {
     this.#tools = tools
     this.#fields = new ProxiedFields(spec.setHeaders)
     this.#filter = new FieldFilter({
-      hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
+      hidden: hiddenFields(HIDDEN_FIELDS, spec.hideHeaders),
       redirects: new RedirectRewriter(spec),
       isBuffered: spec.isBuffered,
       blocks: tools.blocks,

@@ -17,6 +17,20 @@ import type { RedirectRewriter } from './redirect-rewriter.ts'
 /** How far a buffered answer is read ahead of its client. */
 const READ_AHEAD_BYTES = 256 * 1024
 
+/** Fields for nginx, and for a location here: no client sees them. */
+const ACCEL_FIELDS = [
+  'x-accel-buffering',
+  'x-accel-charset',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+] as const
+
+/** The fields (lower case) that clients do not see: those of a kind of upstream, and those that a location names. */
+export function hiddenFields(ofKind: readonly string[], ofLocation: readonly string[]): ReadonlySet<string> {
+  return new Set([...ofKind, ...ACCEL_FIELDS, ...ofLocation.map((name) => name.toLowerCase())])
+}
+
 /** How the responses of an upstream become answers of a location. */
 interface ResponseRules {
   /** Names (lower case) that clients do not see. */
