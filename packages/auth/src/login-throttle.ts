@@ -88,8 +88,8 @@ function throttled(waitMs: number): LoginVerdict {
 
 /**
  * Decides which guesses of passwords wait, so that no client can keep a user out: a network from which a user has logged in before is
- * slowed only by failures of that user from there. Memory is bounded, and a flood of networks or names pushes out nothing of what is known
- * about configured users. A network is an IPv4 address or an IPv6 /64.
+ * slowed only by failures of that user from there. Memory is bounded, and a flood of networks or names pushes out no fact about
+ * configured users. A network is an IPv4 address or an IPv6 /64.
  */
 export class LoginThrottle {
   readonly #pairs = new Counters()

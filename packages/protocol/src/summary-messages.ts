@@ -1,6 +1,6 @@
 import { type Guarded, guard } from '@svc/core'
 
-/** Selects what a summary is about. */
+/** Selects the subject of a summary. */
 export const summaryQuery = guard.object({
   /** Ids of sites; undefined: the whole instance. */
   sites: guard.optional(guard.arrayOf(guard.string)),
@@ -32,7 +32,7 @@ export const summaryReport = guard.object({
   uptime_secs: guard.number,
   traffic,
   sites: byState,
-  /** The processes, and what they use; undefined for a part of the sites. */
+  /** The processes, with their memory and processor time; undefined for a part of the sites. */
   instance: guard.optional(
     guard.object({
       workers: byState,

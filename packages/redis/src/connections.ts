@@ -20,13 +20,13 @@ interface ConnectionKind {
 
 /** For commands that are answered at once. */
 export const COMMANDS: ConnectionKind = { reconnects: true, silenceMs: SILENCE_MS }
-/** For commands that wait in Redis for at most some seconds: who uses it connects again. */
+/** For commands that wait in Redis for at most some seconds: its user connects again. */
 export const BLOCKING: ConnectionKind = { reconnects: false, silenceMs: 10_000 }
 /** For the messages of a channel. */
 const LISTENING: ConnectionKind = { reconnects: false, silenceMs: SILENCE_MS }
 
 /**
- * Makes a connection, and begins to connect. Commands fail at once while there is none. Who makes it listens to its errors.
+ * Makes a connection, and begins to connect. Commands fail at once while there is none. The caller listens to its errors.
  * @param name shown by `CLIENT LIST`
  */
 export function connect(address: RedisAddress, kind: ConnectionKind, name: string): Connection {

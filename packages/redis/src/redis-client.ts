@@ -183,7 +183,7 @@ export class RedisClient {
   }
 
   async #answered(reply: Promise<unknown>, deadlineMs: number): Promise<unknown> {
-    // A reply after the deadline is nobody's.
+    // A reply after the deadline is dropped.
     reply.catch(() => undefined)
     try {
       const value = await withDeadline(reply, deadlineMs, 'a command of Redis')
@@ -197,7 +197,7 @@ export class RedisClient {
 
   #failure(error: Error): RedisError {
     if (error.name === 'ReplyError') {
-      // It answers, so it is there: what it refuses is for the caller to know.
+      // It answers, so it is available: the caller gets the refusal.
       this.counts.refused++
       this.#circuit.succeeded()
       return new RedisError('REDIS_REFUSED', `Redis refused a command: ${error.message}`, { cause: error })

@@ -6,7 +6,7 @@ interface RedisNode {
   readonly port: number
 }
 
-/** What all connections of an address have in common. */
+/** The options that all connections of an address share. */
 interface Access {
   readonly username: string | undefined
   readonly password: string | undefined

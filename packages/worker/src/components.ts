@@ -186,7 +186,7 @@ function engineOptions(
   }
 }
 
-/** Uploads are limited by their endpoint. What comes faster than it reads waits in a file, which must have a limit as well. */
+/** Uploads are limited by their endpoint. Bytes that come faster than it reads wait in a file, which must have a limit as well. */
 function uploadLimit(generations: Generations, method: string, path: string): number | undefined {
   const { endpoints, config } = generations.current
   const match = endpoints.match(method, path)

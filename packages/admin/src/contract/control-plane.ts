@@ -288,7 +288,7 @@ export interface Sessions {
   revoke(request: RevokeRequest): Promise<boolean>
 }
 
-/** Who uploads an archive, and for which site. */
+/** The user who uploads an archive, and its site. */
 export interface UploadOrder {
   readonly site: string
   readonly username: string

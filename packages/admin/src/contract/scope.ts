@@ -114,7 +114,7 @@ function ownAmong(own: Sites, wanted: readonly string[] | undefined): string[] {
   return ids.filter((id) => wanted?.includes(id) ?? true)
 }
 
-/** What is about one of the tenant's sites. */
+/** The items that are about one of the tenant's sites. */
 function ofOwnSites<Item extends { readonly site: string | null }>(own: Sites, items: readonly Item[]): Item[] {
   const ids = new Set(own.list().map(({ id }) => id))
   return items.filter(({ site }) => site !== null && ids.has(site))

@@ -30,7 +30,7 @@ export function encodeVariance({ query, host }: Variance): Buffer {
 }
 
 /**
- * Reads what an instance has stored under a key.
+ * Reads the entry that an instance has stored under a key.
  * @param seq number of the last purge that was known before it was read
  * @returns undefined for a damaged message, or one of another version or key
  */

@@ -2,7 +2,7 @@ import type { PurgeOrder, PurgeScope } from '../purge/purge.ts'
 import { uriTag } from '../tags/tags.ts'
 import { digestOf, hostName, pathName, type SharedLayer, versionsKey } from './shared-keys.ts'
 
-/** What a purge does to the versions of one label and layer. */
+/** The effect of a purge on the versions of one label and layer. */
 interface PurgeTarget {
   readonly key: string
   /** undefined: it takes all entries. */
@@ -17,7 +17,7 @@ const TAG = /^route:([^:]*):/
 const MAX_NAMES = 5_000
 
 /**
- * The versions that a purge raises in Redis. It takes what the order takes, or more: entries lie there under their tags, hosts
+ * The versions that a purge raises in Redis. It takes the entries that the order takes, or more: entries lie there under their tags, hosts
  * and paths, so that a pattern takes all entries of its labels, and a prefix all of its hosts.
  * @param labels all labels of the instance
  */

@@ -47,7 +47,7 @@ export interface SharedRight {
   readonly token: string
 }
 
-/** Result of entering a fill. `promoted`: the store of the instance has what another one made. */
+/** Result of entering a fill. `promoted`: the store of the instance has the entry that another one made. */
 type Entered = { readonly kind: 'promoted' } | { readonly kind: 'fill'; readonly right: SharedRight }
 
 /** A lock that its instance does not give back, because it died: then another one may fill. */
@@ -166,7 +166,7 @@ export class SharedCache {
     }
   }
 
-  /** Puts what another instance has made into the store. Its age goes on. */
+  /** Puts the entry of another instance into the store. Its age goes on. */
   async #promote(key: string, bytes: Buffer, fill: { readonly seq: number }): Promise<boolean> {
     const { store, ledger, layer, clock } = this.#options
     const message = decodeMessage(bytes, key, fill.seq)
@@ -215,7 +215,7 @@ export class SharedCache {
     )
   }
 
-  /** Sends a command that nobody waits for. One that fails is counted by the connection. */
+  /** Sends a command, and waits for no reply. The connection counts one that fails. */
   #send(
     script: SharedScript,
     keys: readonly string[],

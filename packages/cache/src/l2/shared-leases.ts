@@ -6,7 +6,7 @@ import type { SharedCache, SharedRight } from './shared-cache.ts'
 const OWN_KEY = /\0[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Leases that hold among all instances: who has the lease of this instance takes the lock of the key, unless another instance
+ * Leases that hold among all instances: the holder of the lease of this instance takes the lock of the key, unless another instance
  * has the entry. That entry is in the store then, as if another process had stored it.
  */
 export class SharedLeases implements LeaseDesk {
@@ -49,7 +49,7 @@ export class SharedLeases implements LeaseDesk {
     this.#desk.leaseEnded(id, outcome)
   }
 
-  /** Shares what a fill of this process has stored, if the fill still has the lease. See `SharedCache.share`. */
+  /** Shares the entry that a fill of this process has stored, if the fill still has the lease. See `SharedCache.share`. */
   share(fillKey: string, key: string, reads?: Variance): void {
     const right = this.#byKey.get(fillKey)
     if (right !== undefined) this.#cache.share(right, key, reads)

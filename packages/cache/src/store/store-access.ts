@@ -101,7 +101,7 @@ export class StoreAccess {
     return (await troubleOf(this.#dir, identity)) ?? this.#damage
   }
 
-  /** Commits what is in flight and closes the databases. Work that has begun settles first. */
+  /** Commits the puts in flight and closes the databases, once the work that has begun is settled. */
   async close(isOwner: boolean, begun: () => Promise<unknown>): Promise<void> {
     const parts = this.#parts
     if (parts === undefined) return

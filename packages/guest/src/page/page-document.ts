@@ -15,7 +15,7 @@ interface TreeContext {
   readonly input: PageInput
   readonly plan: BoundaryPlan
   readonly marks: BoundaryMarks
-  /** Rendered beside the page, inside all its boundaries: throws what `generateMetadata` threw. */
+  /** Rendered beside the page, inside all its boundaries: throws the error of `generateMetadata`. */
   readonly outlet: unknown
 }
 
@@ -44,7 +44,7 @@ export function pageDocument(tree: SegmentNode, input: PageInput, plan: Boundary
   return { element: jsx(Fragment, { children }), context }
 }
 
-/** Throws what `generateMetadata` threw, in the place of the page, so that the page's own boundaries deal with it. */
+/** Throws the error of `generateMetadata` in the place of the page, so that the page's own boundaries deal with it. */
 async function MetadataOutlet({ head }: { readonly head: Promise<unknown> }): Promise<null> {
   await head
   return null
@@ -77,7 +77,7 @@ function filesOf(node: SegmentNode): readonly string[] {
   return files
 }
 
-/** Builds the element of a node and of what is below it. `above` are the nodes around it, innermost first. */
+/** Builds the element of a node and of the nodes below it. `above` are the nodes around it, innermost first. */
 function segmentElement(
   context: TreeContext,
   node: SegmentNode,

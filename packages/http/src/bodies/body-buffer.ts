@@ -7,7 +7,7 @@ import { BodyReaders, type ReaderEvents, type ReaderLag } from './body-readers.t
 /** Memory and directory for bodies that wait. */
 export interface BodyStore {
   readonly blocks: BodyBlocks
-  /** Directory for what is too much for memory; made when it is needed. */
+  /** Directory for bodies that are too long for memory; made when it is needed. */
   dir(): string
 }
 
@@ -15,7 +15,7 @@ export interface BodyStore {
 interface BodyBufferOptions<File extends BodyFile> {
   readonly blocks: BodyBlocks
   /**
-   * `all`: any number of readers, each from any place on; the file gets the whole body. `untaken`: one reader, and what it has taken
+   * `all`: any number of readers, each from any place on; the file gets the whole body. `untaken`: one reader, and the bytes that it has taken
    * is forgotten, in the file too; without a reader nothing is stored.
    */
   readonly keeps: 'all' | 'untaken'
@@ -52,7 +52,7 @@ type BodyPart = BodyPiece | 'later' | 'end' | Error
 export class BodyCursor {
   readonly #buffer: BodyBuffer
   readonly events: ReaderEvents
-  /** How much of the body it has taken, and what it left out before. */
+  /** How many bytes of the body it has taken or skipped. */
   position: number
   /** Comes from the file. */
   state: 'idle' | 'reading' | BodyPiece | Error = 'idle'
@@ -234,7 +234,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     return 'later'
   }
 
-  /** Writes what is too much for memory, or forgets what all have read, and lets more come. */
+  /** Writes the bytes that are too many for memory, or forgets those that all have read, and lets more come. */
   #goOn(): void {
     if (this.#isStored) this.#write()
     if (!this.#isStored) this.#held.forget(this.#readers.leastPosition)

@@ -117,7 +117,7 @@ export class FilePart<File extends BodyFile> {
     this.to = bytes
   }
 
-  /** Forgets what the file has: the next bytes are written at its beginning. */
+  /** Forgets the bytes of the file: the next ones are written at its beginning. */
   restart(position: number): void {
     this.to = position
     this.#base = position

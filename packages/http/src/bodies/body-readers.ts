@@ -9,7 +9,7 @@ export interface ReaderEvents {
 
 /** A reader of a body, at its own speed. */
 interface BodyReader {
-  /** How much of the body it has taken, and what it left out before. */
+  /** How many bytes of the body it has taken or skipped. */
   readonly position: number
   readonly events: ReaderEvents
 }

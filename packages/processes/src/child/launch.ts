@@ -27,7 +27,7 @@ export interface LaunchSettings {
   readonly onProblem: (name: string, error: Error) => void
 }
 
-/** What the launch of a worker needs beside. */
+/** Further options of the launch of a worker. */
 interface WorkerLaunchSettings extends LaunchSettings {
   /** Reads the lines of log files that a worker sends, until the stream ends. */
   readonly receiveLines: (stream: Readable) => void

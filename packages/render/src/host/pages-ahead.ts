@@ -50,7 +50,7 @@ export class PagesAhead {
   readonly #pages = new Map<string, KeptPage>()
   #version = ''
   #bytes = 0
-  /** Counts what has made pages outdated. */
+  /** Counts the events that made pages outdated. */
   #clears = 0
   #isAhead = false
 

@@ -10,7 +10,7 @@ function isParams(value: unknown): value is RouteParams {
 }
 
 /**
- * Returns the paths of a pattern for what its `generateStaticParams` returned, normalised. Sets of parameters that make no path are
+ * Returns the normalised paths of a pattern for the result of its `generateStaticParams`. Sets of parameters that make no path are
  * left out. Undefined: it is not a list.
  */
 export function staticPaths(pattern: string, sets: unknown): string[] | undefined {

@@ -103,7 +103,7 @@ export class Alerts {
     this.#keep(key, { status, reading, rule, isAnnounced: known?.isAnnounced ?? false }, monotonic)
   }
 
-  /** An alert that its rule no longer names: a rule names only what it has found. It stays until the log says that it has ended. */
+  /** An alert that its rule no longer names: a rule names only alerts that it has found. It stays until the log says that it has ended. */
   #leave(key: string, left: Tracked, rules: readonly Rule[], moment: Moment): void {
     const rule = rules.find((one) => nameOf(one) === nameOf(left.rule))
     if (rule === undefined) {

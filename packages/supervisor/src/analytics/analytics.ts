@@ -132,7 +132,7 @@ export class Analytics {
     return (['minutes', 'tops', 'hours', 'days'] as const).reduce((sum, kind) => sum + this.#files.bytes(kind), 0)
   }
 
-  /** Writes what there is. */
+  /** Writes the traffic counted so far. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

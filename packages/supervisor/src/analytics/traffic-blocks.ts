@@ -56,7 +56,7 @@ async function readAll(handle: FileHandle, visit: (at: number, payload: Buffer) 
   return damagedBytes + rest.byteLength
 }
 
-/** Shows the whole blocks. Returns the end of the last one, or of what belongs to none. */
+/** Shows the whole blocks. Returns the end of the last one, or of the bytes that belong to none. */
 function takeBlocks(
   bytes: Buffer,
   isAtEnd: boolean,

@@ -64,8 +64,8 @@ function keyOf(name: string): FileKey | undefined {
 }
 
 /**
- * The files of analytics: one directory, bounded by age and bytes, the oldest deleted first. What is damaged is left out, and what cannot
- * be written is lost; each with one warning. Calls must come one after the other.
+ * The files of analytics: one directory, bounded by age and bytes, the oldest deleted first. Damaged traffic is left out, and
+ * traffic that cannot be written is lost, each with one warning. Calls must come one after the other.
  */
 export class TrafficFiles {
   readonly #options: TrafficFilesOptions

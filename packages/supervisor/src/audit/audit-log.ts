@@ -43,9 +43,9 @@ interface Reader {
 }
 
 /**
- * The operations of the control plane with who ordered them, in files of bounded size. Denied attempts have files of their own, and so
+ * The operations of the control plane with their users, in files of bounded size. Denied attempts have files of their own, and so
  * has each tenant: neither a client that guesses passwords all night, nor a user who refreshes a session in a loop, may push out the
- * record of what the operators, or other tenants, did.
+ * records of operators, or of other tenants.
  */
 export class AuditLog {
   readonly #done: RecordFile

@@ -17,7 +17,7 @@ interface PurgePublisherOptions {
   readonly labels: () => Iterable<string>
   readonly registry: InstanceRegistry
   readonly deferred: DeferredOrders
-  /** Has all processes leave the shared cache alone. Resolves, when they do, with what ends that. */
+  /** Has all processes leave the shared cache alone. Resolves, when they do, with the function that ends that. */
   readonly closeSharedCache: () => Promise<() => void>
   readonly clock: Pick<Clock, 'after'>
   readonly logger: Logger
@@ -142,7 +142,7 @@ export class PurgePublisher {
     })
   }
 
-  /** Sends what is deferred, the oldest first. Never rejects. */
+  /** Sends the deferred purges, the oldest first. Never rejects. */
   async #sendDeferred(): Promise<void> {
     const { deferred, logger } = this.#options
     try {

@@ -54,7 +54,7 @@ export class PurgeSubscriber {
     this.#last = options.last
   }
 
-  /** Carries out what came while the instance was away, and goes on reading. Resolves when it is up to date, or cannot be. */
+  /** Carries out the purges that came while the instance was away, and goes on reading. Resolves when it is up to date, or cannot be. */
   async start(): Promise<void> {
     try {
       await this.#connect()
@@ -101,7 +101,7 @@ export class PurgeSubscriber {
     if (known.length > 0) return
     // Where Redis has lost orders, it has lost versions too.
     if (place !== undefined) await emptySharedCache()
-    // The end of the stream comes first: a purge after it is read, and one before it takes what is dropped now.
+    // The end of the stream comes first: a purge after it is read, and one before it takes entries that are dropped now.
     const [end] = entriesOf(await connection.command('XREVRANGE', [stream, '+', '-', 'COUNT', '1']))
     const last = end?.at ?? String(await connection.command('XADD', [stream, '*', 'from', self]))
     if (place !== undefined) logger.warn('purges of other instances were missed: dropping all cached responses')
@@ -172,7 +172,7 @@ function entriesOf(reply: unknown): StreamEntry[] {
   })
 }
 
-/** An order as another instance wrote it: what cannot be read is a purge of everything. */
+/** An order as another instance wrote it: an unreadable one is a purge of everything. */
 function orderOf(text: string | undefined): PurgeOrder | undefined {
   if (text === undefined) return undefined
   try {

@@ -58,7 +58,7 @@ export class SharedRevocations {
     this.#options = options
   }
 
-  /** Resolves when this instance has what the others have ended, or Redis did not answer. */
+  /** Resolves when this instance has the revocations of the others, or Redis did not answer. */
   async start(): Promise<void> {
     const { redis } = this.#options
     const compare = () => void this.compare()
@@ -66,9 +66,9 @@ export class SharedRevocations {
     await this.compare()
   }
 
-  /** Brings what this instance has ended to the others, and takes over what they have. Never rejects. */
+  /** Brings the revocations of this instance to the others, and takes over theirs. Never rejects. */
   compare(): Promise<void> {
-    // What ends during a comparison is shared by itself, and one that is due now would find what this one finds.
+    // A session that ends during a comparison is shared by itself, and another comparison now would find the same.
     this.#comparing ??= this.#exchange(this.#options.own.all()).finally(() => {
       this.#comparing = undefined
       this.#cancelCompare?.()
@@ -77,7 +77,7 @@ export class SharedRevocations {
     return this.#comparing
   }
 
-  /** Shares what has just ended. Never rejects: what Redis does not take now, it gets with the next comparison. */
+  /** Shares sessions that have just ended. Never rejects: those that Redis does not take now, it gets with the next comparison. */
   share(ended: Revocations): Promise<void> {
     return this.#exchange(ended)
   }

@@ -118,7 +118,7 @@ export class LogFiles {
     promise.then(() => this.#streams.delete(promise))
   }
 
-  /** Writes what the processes, which have ended, have sent, and closes all files. */
+  /** Writes the lines that the processes sent before their end, and closes all files. */
   async close(): Promise<void> {
     this.#cancelRetirement()
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -61,11 +61,11 @@ async function instanceOf(
   { pid, workers, hosts, last_reload: reload }: Pick<ReturnType<typeof statusOf>, 'pid' | 'workers' | 'hosts' | 'last_reload'>,
 ): Promise<Instance> {
   const missing: string[] = []
-  const measured = async <Value>(what: string, measure: Promise<Value>, otherwise: Value): Promise<Value> => {
+  const measured = async <Value>(name: string, measure: Promise<Value>, otherwise: Value): Promise<Value> => {
     try {
-      return await withDeadline(measure, MEASURE_MS, what)
+      return await withDeadline(measure, MEASURE_MS, name)
     } catch {
-      missing.push(what)
+      missing.push(name)
       return otherwise
     }
   }

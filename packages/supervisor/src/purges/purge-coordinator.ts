@@ -127,7 +127,7 @@ export class PurgeCoordinator {
   }
 
   /**
-   * Has all processes leave the cache alone that the instances share. Resolves, when they do, with what lets them use it again.
+   * Has all processes leave the cache alone that the instances share. Resolves, when they do, with the function that lets them use it again.
    */
   async closeSharedCache(): Promise<() => void> {
     const { purge } = await this.#send(CLOSES_SHARED_CACHE)

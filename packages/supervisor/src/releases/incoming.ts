@@ -18,7 +18,7 @@ export function incomingDir(stateDir: string, tenant?: string): string {
   return join(stateDir, 'incoming', ...(tenant === undefined ? [] : [directoryName(tenant)]))
 }
 
-/** A directory for the archives of a site, held by its descriptor: a tenant may replace what its path leads to. */
+/** A directory for the archives of a site, held by its descriptor: a tenant may replace the target of its path. */
 interface SiteIncoming {
   readonly handle: FileHandle
   readonly path: string

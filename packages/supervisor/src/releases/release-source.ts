@@ -26,9 +26,9 @@ export interface ReleaseSource {
   /** Without links. */
   readonly path: string
   readonly kind: 'directory' | 'archive'
-  /** True if the site may be served from the directory itself: only the operator may replace what its path leads to. */
+  /** True if the site may be served from the directory itself: only the operator may replace the target of its path. */
   readonly isInPlace: boolean
-  /** Of what was checked. */
+  /** Of the checked file or directory. */
   readonly handle: FileHandle
 }
 

@@ -188,7 +188,7 @@ export class SessionStore {
   }
 
   /**
-   * Ends what has ended on another instance, in memory at once. `saved` resolves when that is on disk, and rejects with SUP_SESSIONS.
+   * Ends sessions and tokens that have ended on another instance, in memory at once. `saved` resolves when that is on disk, and rejects with SUP_SESSIONS.
    * Undefined: all of it has ended here already.
    */
   merge(revocations: Revocations): { readonly ended: Revocations; readonly saved: Promise<void> } | undefined {
@@ -212,7 +212,7 @@ export class SessionStore {
   }
 
   /**
-   * Ends what was issued to users who had another password when this was last called, and to those who are gone, in memory at once.
+   * Ends sessions and tokens of users who had another password at the last call, and of those who are gone, in memory at once.
    * `saved` rejects with SUP_SESSIONS. A user who was not known then keeps all. Undefined: nothing has changed.
    * @param passwords a digest of the password hash of each user
    */

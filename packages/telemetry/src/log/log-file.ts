@@ -7,9 +7,9 @@ const closeFile = promisify(close)
 const statFile = promisify(fstat)
 const truncateFile = promisify(ftruncate)
 
-/** No link at the end of the path: who may write to the directory could lead the server to another file. No pipe blocks it. */
+/** No link at the end of the path: a user who may write to the directory could lead the server to another file. No pipe blocks it. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK
-/** Less what the umask takes away. A file that exists keeps its mode. */
+/** Further limited by the umask. A file that exists keeps its mode. */
 const MODE = 0o640
 const MAX_WRITE_BYTES = 256 * 1024
 const NEWLINE = 0x0a

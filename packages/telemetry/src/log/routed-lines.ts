@@ -24,7 +24,7 @@ export class LineSender {
   }
 }
 
-/** Takes such a stream apart. What is not a whole line at its end is dropped. */
+/** Takes such a stream apart. An incomplete line at its end is dropped. */
 export class LineReceiver {
   readonly #onLines: (path: string, lines: Buffer) => void
   #path = ''

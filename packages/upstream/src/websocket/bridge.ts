@@ -60,7 +60,7 @@ export function bridgeWebSocket({ origin, request, offer, filter, sink }: Bridge
       refusal?.abort()
     },
   })
-  // Loaded with the first WebSocket: with what it loads it is a tenth of the start of a worker.
+  // Loaded with the first WebSocket: with its own imports it is a tenth of the start of a worker.
   import('ws').then(
     ({ WebSocket }) => {
       if (isAborted) return

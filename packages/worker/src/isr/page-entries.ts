@@ -24,7 +24,7 @@ interface SharedStore extends CacheStore {
 
 /** Gives entries to the other instances. */
 export interface EntrySharing {
-  /** Shares what the fill of a key has stored. `reads`: the request inputs of the entry's key. Waits for nothing. */
+  /** Shares the entry that the fill of a key has stored. `reads`: the request inputs of the entry's key. Waits for nothing. */
   share(fillKey: string, key: string, reads: Variance): void
 }
 

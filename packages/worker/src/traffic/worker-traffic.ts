@@ -46,13 +46,13 @@ export class WorkerTraffic {
     return counter
   }
 
-  /** Begins to report. What a report that `send` rejects has counted is lost. */
+  /** Begins to report. The counts of a report that `send` rejects are lost. */
   connect(send: (report: TrafficReport) => Promise<unknown>): void {
     this.#send = send
     this.#schedule()
   }
 
-  /** Reports what there is. */
+  /** Reports the traffic counted so far. */
   async flush(): Promise<void> {
     await this.#report
     await this.#sendAll()

@@ -15,9 +15,9 @@ async function syncPath(path: string): Promise<void> {
 }
 
 /**
- * Resolves when a directory, with all in it and the two directories above it, outlives the machine losing power. Names come after
- * what they name.
- * @param sync writes one file or directory out. @default what the system has for it
+ * Resolves when a directory, with all in it and the two directories above it, outlives a loss of power. A name is written after
+ * its file or directory.
+ * @param sync writes one file or directory out. @default the `fsync` of the system
  */
 export async function syncTree(root: string, sync: (path: string) => Promise<void> = syncPath): Promise<void> {
   const directories = [root]
