@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import {
   Child,
@@ -170,6 +171,14 @@ test('the router and the isolates can be looked at', async (t) => {
   assert.equal((await modulesOf('')).status, 400)
   const unknown = await modulesOf('?site=gone')
   assert.deepEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'unknown_site'])
+  const snapshot = `${server.url}/__svc/debug/heap-snapshot?site=one`
+  assert.equal((await fetchHttp(snapshot, { method: 'POST' })).status, 401, 'not even for the machine itself')
+  const taken = await fetchHttp(snapshot, { method: 'POST', headers: await bearer('root'), timeoutMs: PROCESS_WAIT_MS })
+  assert.equal(taken.status, 200, taken.text)
+  const { file, bytes } = JSON.parse(taken.text)
+  assert.deepEqual([statSync(file).size, statSync(file).mode & 0o777], [bytes, 0o600])
+  assert.ok(JSON.parse(readFileSync(file, 'utf8')).strings.some((text: string) => text.includes('/app/page.tsx')))
+  await madeOf(server, '/about')
   const health = JSON.parse((await fetchHttp(`${server.url}/__svc/health`)).text)
   assert.equal(health.checks.isr_cache, 'ok')
   const metrics = (await fetchHttp(`${server.url}/__svc/metrics`)).text

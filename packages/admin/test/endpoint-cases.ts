@@ -95,6 +95,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'POST /compat-cache/purge-app': { body: { app_root: '/srv/shop/app' }, answer: { ...purges('app', {}), purged: 5 } },
 
   'GET /__svc/debug/router': { answer: { ok: true, generation: 7 } },
+  'POST /__svc/debug/heap-snapshot': { query: { site: 'shop' }, answer: { ok: true, bytes: 7, host: 'host-1' } },
   'GET /__svc/debug/modules': { query: { site: 'shop' }, answer: { ok: true, site: 'shop', isolates: [{ host: 'h1' }] } },
   'GET /__svc/debug/isolates': { answer: { ok: true, pools: [{ host: 'h1', site: 'shop' }] } },
 

@@ -45,7 +45,7 @@ test('a disabled group is not listed, and its path outside the reserved space is
   assert.equal(table.match('POST', '/api/sites/a/isolate/flush'), undefined)
   assert.equal(table.match('GET', '/__svc/api/status')?.kind, 'unknown')
   assert.equal(table.match('POST', '/__svc/admin/api/cache/purge')?.kind, 'unknown')
-  assert.doesNotMatch(table.unknownAnswer().body, /health|admin|\/api\/(?!sites\/:id\/isolate)/)
+  assert.doesNotMatch(table.unknownAnswer().body, /health"|\/admin|\/api\/(?!sites\/:id\/isolate)/)
   assert.equal(table.match('POST', '/__svc/api/sites/a/isolate/flush')?.kind, 'endpoint', 'for the machine itself, always')
 })
 

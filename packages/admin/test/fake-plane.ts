@@ -258,6 +258,10 @@ export class FakePlane implements ControlPlane {
     modules: async (site) => [
       { host: 'h1', pid: 1, modules: [{ file: `/srv/${site}/app/page.tsx`, format: 'esm', imports: ['/srv/state.ts'] }] },
     ],
+    heapSnapshot: async (site) => {
+      this.calls.push({ heapSnapshot: site })
+      return { file: '/srv/state/heap-snapshots/x.heapsnapshot', bytes: 7, host: 'host-1' }
+    },
     isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0, last_build_ms: [12] }],
   }
 

@@ -6,6 +6,9 @@ import { siteSurvey } from './reports.ts'
 
 export const hostSpec = guard.anything as guard.Guard<HostSpec>
 
+/** Where a heap snapshot goes: the absolute path of a file that does not exist yet. */
+export const snapshotTarget = guard.object({ file: guard.string, maxBytes: guard.number })
+
 const poolStatus = guard.object({
   site: guard.string,
   threads: guard.number,
@@ -72,6 +75,14 @@ export const hostMethods = {
    * next `prepare` that has purges.
    */
   suspend: method(guard.nothing, guard.nothing),
+  /**
+   * Writes the heap of an isolate of a site into a file of mode 0600. `bytes`: its length; undefined: no isolate of the site runs here.
+   * It cannot be aborted.
+   */
+  heapSnapshot: method(
+    guard.object({ site: guard.string, target: snapshotTarget }),
+    guard.object({ bytes: guard.optional(guard.number) }),
+  ),
   /** Stops taking renders and answers when the last one has ended. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
 } as const

@@ -139,6 +139,11 @@ export const masterMethods = {
   isolates: method(guard.nothing, guard.object({ pools: guard.arrayOf(isolatePool) })),
   /** The compiled modules of each isolate of a site. */
   modules: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.arrayOf(isolateModules) })),
+  /** Writes the heap of an isolate of a site into a file of the state directory. `host`: where the isolate runs. */
+  heapSnapshot: method(
+    guard.object({ site: guard.string }),
+    guard.object({ file: guard.string, bytes: guard.number, host: guard.string }),
+  ),
   /** Gives a site fresh isolates in every host. */
   flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Begins a rolling restart of all render workers, or joins the one in progress. */

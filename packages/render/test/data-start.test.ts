@@ -61,7 +61,7 @@ function startHost(
   t.after(() => port1.close())
   const site = { id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0, isAhead }
   caches.services.serve(site, port1, async () => ({ modules: [], more: [] }))
-  const handlers = { purgeModules: async () => ({ evicted: 0 }), modules: () => ({ modules: [] }) }
+  const handlers = { purgeModules: async () => ({ evicted: 0 }), modules: () => ({ modules: [] }), heapSnapshot: () => ({}) }
   const thread = new DataClient({ port: port2, handlers, onProblem: assert.ifError })
   const purge = async (one: Purge) => await caches.handlers.purge({ purge: one }, {} as CallContext)
   const settled = (number: number) => caches.handlers.purgeSettled({ number }, {} as CallContext)

@@ -114,6 +114,8 @@ export interface Renderers {
   isolates(): Promise<readonly IsolatePool[]>
   /** The compiled modules of each isolate of a site. @throws SUP_UNKNOWN_SITE */
   modules(site: string): Promise<readonly IsolateModules[]>
+  /** Writes the heap of an isolate of a site into a file of the state directory. @throws SUP_UNKNOWN_SITE, SUP_SNAPSHOT, RENDER_SNAPSHOT */
+  heapSnapshot(site: string): Promise<{ readonly file: string; readonly bytes: number; readonly host: string }>
 }
 
 /** The sites as this process serves them. */

@@ -96,6 +96,7 @@ function renderersFor(renderers: Renderers, own: Sites): Renderers {
     restartStatus: forbidden('see restarts of workers'),
     isolates: async () => (await renderers.isolates()).filter(({ site }) => own.list().some(({ id }) => id === site)),
     modules: async (id) => renderers.modules(requireSite(own, id).id),
+    heapSnapshot: forbidden('take heap snapshots'),
   }
 }
 

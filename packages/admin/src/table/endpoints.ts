@@ -68,6 +68,7 @@ import { purgeL0 } from '../endpoints/cache/purge-l0.ts'
 import { purgeModules } from '../endpoints/cache/purge-modules.ts'
 import { purgeProxy } from '../endpoints/cache/purge-proxy.ts'
 import { cacheStats } from '../endpoints/cache/stats.ts'
+import { heapSnapshot } from '../endpoints/debug/heap-snapshot.ts'
 import { isolates } from '../endpoints/debug/isolates.ts'
 import { modules } from '../endpoints/debug/modules.ts'
 import { router } from '../endpoints/debug/router.ts'
@@ -144,6 +145,7 @@ const fixed: readonly Endpoint[] = [
   router,
   modules,
   isolates,
+  heapSnapshot,
 
   ...managed,
 

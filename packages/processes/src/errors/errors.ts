@@ -94,6 +94,8 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_NO_SERVER: { retryable: true },
   /** Sessions and revoked tokens cannot be saved. */
   SUP_SESSIONS: { status: 503, retryable: true, template: 'failed to save {file}: {why}' },
+  /** No heap snapshot could be taken. */
+  SUP_SNAPSHOT: { status: 409, retryable: true, exposable: true },
   /** The entries are no longer served, but the store still holds them. */
   SUP_PURGE_FAILED: { status: 500, retryable: true },
 })

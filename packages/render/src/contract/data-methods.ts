@@ -1,5 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
-import { loadedModule, modulePurge } from '@svc/protocol'
+import { loadedModule, modulePurge, snapshotTarget } from '@svc/protocol'
 import { moduleReply, moduleRequest } from './scan-methods.ts'
 
 /** The page or handler that works for a request: a purge of a path is compared with it. */
@@ -74,4 +74,6 @@ export const siteServiceClientMethods = {
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
   /** The modules of its isolate. */
   modules: method(guard.nothing, guard.object({ modules: guard.arrayOf(loadedModule) })),
+  /** Writes the heap of its isolate into a file. Undefined: it has no isolate. */
+  heapSnapshot: method(snapshotTarget, guard.object({ bytes: guard.optional(guard.number) })),
 } as const

@@ -35,5 +35,7 @@ export const RenderError = errorClass('RenderError', {
   RENDER_SITE_REFUSED: { status: 500 },
   /** Code of a site orders purges that are not valid, or more than can be carried out. */
   RENDER_PURGE_REFUSED: {},
+  /** No heap snapshot could be taken. */
+  RENDER_SNAPSHOT: { status: 409, retryable: true, exposable: true },
 })
 export type RenderError = InstanceType<typeof RenderError>

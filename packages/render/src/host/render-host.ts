@@ -119,6 +119,7 @@ export class RenderHost {
       siteChanged: async ({ site, files }) => await this.#sites.site(site).changed(files),
       purgeModules: async (purge) => ({ evicted: await this.#purgeModules(purge) }),
       modules: async ({ site }) => ({ isolates: await this.#caches.services.modules(site) }),
+      heapSnapshot: async ({ site, target }) => ({ bytes: await this.#caches.services.heapSnapshot(site, target) }),
       ...this.#caches.handlers,
       purge: async (message, context) => {
         // The swap to a release is a purge for changed code: the pages of the release are newer. An edit clears them with its files.

@@ -4,6 +4,7 @@ import ivm from 'isolated-vm'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { GUEST_SCRIPT_NAME, type GuestFiles } from './guest-files.ts'
+import { requireMemory, type SnapshotTarget, takeHeapSnapshot } from './heap-snapshot.ts'
 
 /** How long a disposed isolate may take to stop. */
 const STOP_TIMEOUT_MS = 1_000
@@ -88,6 +89,8 @@ export class GuestIsolate {
   readonly #api = new Map<ApiName, ivm.Reference>()
   readonly #pending = new Set<Promise<void>>()
   #isGone = false
+  /** Settles when the snapshot that is being taken has ended. */
+  #snapshot: Promise<unknown> | undefined
 
   private constructor(isolate: ivm.Isolate, context: ivm.Context, options: IsolateOptions) {
     this.#isolate = isolate
@@ -116,6 +119,8 @@ export class GuestIsolate {
     const image = snapshot === undefined ? {} : { snapshot: externalCopy(snapshot) }
     const isolate = new ivm.Isolate({
       memoryLimit: options.memoryLimitMb,
+      // For heap snapshots alone: it costs nothing while there is no session.
+      inspector: true,
       onCatastrophicError: (message) => options.ownership.owner?.events.catastrophe(message),
       ...image,
     })
@@ -231,15 +236,31 @@ export class GuestIsolate {
     return used_heap_size + externally_allocated_size
   }
 
+  /**
+   * Writes its heap into a file. Resolves with the bytes of the file.
+   * @throws RENDER_SNAPSHOT
+   */
+  async heapSnapshot(target: SnapshotTarget): Promise<number> {
+    if (this.#snapshot !== undefined) throw new RenderError('RENDER_SNAPSHOT', 'a heap snapshot of this isolate is being taken')
+    if (this.#isGone) throw new RenderError('RENDER_SNAPSHOT', 'the isolate was stopped')
+    requireMemory(await this.heapBytes(), process.availableMemory())
+    const taking = takeHeapSnapshot(this.#isolate, target)
+    this.#snapshot = taking.catch(() => undefined)
+    return await taking.finally(() => {
+      this.#snapshot = undefined
+    })
+  }
+
   /** Ends the isolate. False: it runs native code that does not stop; its thread is lost. */
   async dispose(): Promise<boolean> {
     this.#isGone = true
-    if (!this.#isolate.isDisposed) this.#isolate.dispose()
     try {
+      if (this.#snapshot !== undefined) await withDeadline(this.#snapshot, STOP_TIMEOUT_MS, 'end of a heap snapshot')
+      if (!this.#isolate.isDisposed) this.#isolate.dispose()
       await withDeadline(Promise.allSettled([...this.#pending]), STOP_TIMEOUT_MS, 'end of an isolate')
       return true
     } catch {
-      // Only the deadline rejects.
+      // Only the deadlines reject.
       return false
     }
   }

@@ -16,6 +16,7 @@ import type { DataClient } from './data/data-client.ts'
 import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
+import type { SnapshotTarget } from './heap-snapshot.ts'
 import { HostOperations } from './host-operations.ts'
 import type { PreparedIsolate } from './prepared-isolate.ts'
 import { routeIdOf } from './route-files.ts'
@@ -118,6 +119,11 @@ export class SiteSession implements RequestOwner {
       randomFillSync(new Uint8Array(bytes))
       return bytes
     },
+  }
+
+  /** Writes the heap of its isolate into a file. Resolves with the bytes of the file. @throws RENDER_SNAPSHOT */
+  heapSnapshot(target: SnapshotTarget): Promise<number> {
+    return this.#isolate.heapSnapshot(target)
   }
 
   /** Runs a request in the isolate. Never rejects. */

@@ -52,6 +52,7 @@ class SiteThread {
       handlers: {
         purgeModules: (purge) => this.#purgeModules(purge),
         modules: () => ({ modules: this.#current?.modules.graph.list() ?? [] }),
+        heapSnapshot: async (target) => ({ bytes: await this.#current?.heapSnapshot(target) }),
       },
       onProblem: (error) => this.#link.log('error', '', error.message),
     })

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
-import { flushSite, forgetModules, listModules } from '@svc/processes'
+import { flushSite, forgetModules, listModules, SupervisorError } from '@svc/processes'
 import type {
   AppReset,
   CacheReport,
@@ -94,6 +94,18 @@ export function isolatePools(parts: MasterParts): IsolatePool[] {
 export async function modulesOf(parts: MasterParts, site: string): Promise<{ isolates: IsolateModules[] }> {
   if (!hasApp(requireSite(parts.spec(), site))) return { isolates: [] }
   return { isolates: await listModules(parts.hosts.runningFor(site), site, parts.logger) }
+}
+
+/**
+ * Writes the heap of an isolate of a site into a file.
+ * @throws SUP_UNKNOWN_SITE, SUP_SNAPSHOT, and RENDER_SNAPSHOT of the host
+ */
+export async function heapSnapshotOf({ heapSnapshots, hosts, spec }: MasterParts, site: string) {
+  const { process } = requireSite(spec(), site)
+  // Its process runs as another user, who may not write here.
+  if (process === 'own')
+    throw new SupervisorError('SUP_SNAPSHOT', `${site} has a process of its own: no heap snapshot is taken of it`)
+  return await heapSnapshots.take(site, hosts.shared.running)
 }
 
 /**

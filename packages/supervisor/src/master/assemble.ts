@@ -21,6 +21,7 @@ import type { Proofs } from '../acme/order-certificate.ts'
 import { Analytics } from '../analytics/analytics.ts'
 import { AuditLog } from '../audit/audit-log.ts'
 import { ConfigChecks } from '../config-check/config-checks.ts'
+import { HeapSnapshots } from '../debug/heap-snapshots.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
@@ -376,7 +377,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const audit = await makeAudit(options)
   const { overrides } = options
   const deployment = await makeReleases(options, reloader, hosts)
+  const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
   const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, configChecks, ...deployment }
-  const parts: MasterParts = { ...common, caches, analytics, ...own, ...makeAlerts(() => parts, deps, stack) }
+  const parts: MasterParts = { ...common, caches, analytics, heapSnapshots, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

@@ -7,6 +7,7 @@ import type { Alerts } from '../alerts/alerts.ts'
 import type { Analytics } from '../analytics/analytics.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { ConfigChecks } from '../config-check/config-checks.ts'
+import type { HeapSnapshots } from '../debug/heap-snapshots.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { FlowFeed } from '../flows/flow-feed.ts'
@@ -81,6 +82,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly releases: Releases
   readonly uploads: Uploads
   readonly flowFeed: FlowFeed
+  readonly heapSnapshots: HeapSnapshots
 }
 
 /** The generation in service, which a reload replaces. */

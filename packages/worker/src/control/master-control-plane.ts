@@ -63,6 +63,7 @@ function renderersOf({ master }: ControlPlaneParts): Renderers {
     restart: () => master.call('restartRenderers', undefined, ANSWER),
     restartStatus: async (id, wait) => (await master.call('restartStatus', { id, wait }, wait ? WAIT : ANSWER)).status,
     modules: async (site) => (await master.call('modules', { site }, WORK)).isolates,
+    heapSnapshot: (site) => master.call('heapSnapshot', { site }, WORK),
     isolates: async () => (await master.call('isolates', undefined, ANSWER)).pools,
   }
 }

@@ -89,6 +89,16 @@ export class SiteServices {
     return answers.map(({ modules }) => modules)
   }
 
+  /** Writes the heap of an isolate of a site into a file. Resolves with its bytes; undefined: none runs. @throws RENDER_SNAPSHOT */
+  async heapSnapshot(site: string, target: RequestOf<typeof siteServiceClientMethods.heapSnapshot>): Promise<number | undefined> {
+    for (const [thread, id] of this.#threads) {
+      if (id !== site) continue
+      const { bytes } = await thread.call('heapSnapshot', target, { timeoutMs: Number.POSITIVE_INFINITY })
+      if (bytes !== undefined) return bytes
+    }
+    return undefined
+  }
+
   /** The answers of those that are not gone; what goes wrong with others is reported. */
   async #ask<Answer>(threads: readonly ThreadPeer[], ask: (thread: ThreadPeer) => Promise<Answer>): Promise<Answer[]> {
     const one = async (thread: ThreadPeer) => {
