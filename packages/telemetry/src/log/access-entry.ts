@@ -27,9 +27,8 @@ export const MAX_VALUE_CHARS = 512
 
 /** Returns a path as sent, without the query. */
 export function withoutQuery(path: string): string {
-  for (let i = 0; i < path.length; i++) {
-    const char = path.charAt(i)
-    if (char === '?' || char === '#') return path.slice(0, i)
-  }
-  return path
+  const query = path.indexOf('?')
+  const fragment = path.indexOf('#')
+  if (query === -1 && fragment === -1) return path
+  return path.slice(0, query === -1 || (fragment !== -1 && fragment < query) ? fragment : query)
 }
