@@ -73,7 +73,13 @@ describe('access log in a file', () => {
     mkdirSync(logs)
     writeFiles(dir, {
       'root/a.txt': 'a',
-      'v.conf': `server { listen ${address}; server_name a.test; root ${dir}/root; }`,
+      'root/both/a.txt': 'a',
+      'root/own/a.txt': 'a',
+      'root/quiet/a.txt': 'a',
+      'v.conf': `server { listen ${address}; server_name a.test; root ${dir}/root;
+        location /own { access_log ${logs}/own.log; }
+        location /both { access_log ${logs}/own.log; access_log ${logs}/main.log main; access_log ${logs}/other.log combined buffer=1k; }
+        location /quiet { access_log off; access_log ${logs}/own.log; } }`,
     })
     toml = `[server]\nworkers = 2\nvhosts = ["${dir}/v.conf"]\n[logging]\naccess_format = "combined"\naccess_file = "${path}"\n`
     server = await startServer(t, { config: toml })
@@ -116,6 +122,22 @@ describe('access log in a file', () => {
     for (let round = 0; round < 5; round++) assert.notEqual(readFileSync(`${path}.${round}`, 'utf8'), '')
     assert.deepEqual(names(linesIn('access.log')).sort(), answered.sort())
     assert.equal(server.child.stdout.trim().split('\n').length, 1, 'only the ready line is on standard output')
+  })
+
+  test('access_log of a vhost file names the files of a location', async () => {
+    // The first response is not from L0, the others are.
+    const paths = ['/both', '/own', '/quiet'].flatMap((path) =>
+      [1, 2, 3].map((i) => [`${path}/a.txt`, `vhost${path}-${i}`] as const),
+    )
+    for (const [path, name] of paths) await fetchHttp(`${url}${path}`, { headers: { host: 'a.test', 'user-agent': name } })
+    const both = ['vhost/both-1', 'vhost/both-2', 'vhost/both-3']
+    await waitFor('the lines', () => linesIn('own.log').length === 6 && linesIn('other.log').length === 3, PROCESS_WAIT_MS)
+    assert.deepEqual(names(linesIn('own.log')).sort(), [...both, 'vhost/own-1', 'vhost/own-2', 'vhost/own-3'])
+    assert.deepEqual(names(linesIn('other.log')).sort(), both)
+    const ofServer = () => names(linesIn('access.log')).filter((name) => name.startsWith('vhost'))
+    await waitFor('the lines for the log of the server', () => ofServer().length === 3, PROCESS_WAIT_MS)
+    assert.deepEqual(ofServer().sort(), both)
+    assert.equal(readdirSync(logs).includes('main.log'), false)
   })
 
   test('nothing has been dropped', async () => {

@@ -109,7 +109,7 @@ test('an upstream that the client chooses is noticed, one that a map or the conf
 
 test('accepted directives without effect are noticed once each', async (t) => {
   const text =
-    'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
+    'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x main; }\n'
   const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
   assert.deepEqual(notices, [
     'a.conf:1:1: "sendfile" has no effect here: the server decides how to send files',
@@ -117,7 +117,7 @@ test('accepted directives without effect are noticed once each', async (t) => {
     'a.conf:2:41: "tcp_nopush" has no effect here: the server sets socket options itself',
     'a.conf:2:56: versions before TLSv1.2 are not supported',
     'a.conf:2:56: TLSv1.3 is always enabled with TLSv1.2',
-    'a.conf:2:85: file and format of "access_log" are ignored: requests go to the log of this server',
+    'a.conf:2:85: the only format of files is "combined": requests go to the log of this server',
   ])
 })
 

@@ -45,7 +45,7 @@ test('a location has what the levels around it say, and lists only where it has 
   assert.deepEqual(inherited.authBasic, { realm: ['Main'], userFile: ['/etc/users'] })
   assert.deepEqual([own.gzip, inherited.gzip], [false, true])
   assert.deepEqual([own.expires, inherited.expires], [{ kind: 'off' }, { kind: 'after', seconds: 3600, isFromModified: false }])
-  assert.deepEqual([own.hasAccessLog, inherited.hasAccessLog], [true, false])
+  assert.deepEqual([own.accessLogs, inherited.accessLogs], [['/x'], []])
   assert.deepEqual([own.isInternal, inherited.isInternal], [true, false])
 })
 

@@ -113,16 +113,16 @@ export class WorkerLog {
 
   #accessLog({ access, access_format: format, access_file: file }: Logging): AccessLog | undefined {
     if (!access) return undefined
-    if (file !== undefined) return new AccessLog({ format, output: this.#outputTo(file) })
+    const sendTo = this.#sendTo
+    if (file !== undefined) return new AccessLog({ format, output: { write: (line) => sendTo(file, line) }, sendTo })
     this.#output ??= new LineQueue({ sink: descriptorSink(this.#fds.output), onDropping: this.#onDropping })
-    return new AccessLog({ format, output: this.#output, prefix: prefixOn(this.#fds.output, 'info') })
+    return new AccessLog({ format, output: this.#output, prefix: prefixOn(this.#fds.output, 'info'), sendTo })
   }
 
-  #outputTo(path: string): { write(line: string): void } {
+  readonly #sendTo = (path: string, line: string): void => {
     this.#toMaster ??= new LineQueue({ sink: socketSink(this.#fds.lines), onDropping: this.#onDropping })
     this.#sender ??= new LineSender(this.#toMaster)
-    const sender = this.#sender
-    return { write: (line) => sender.send(path, line) }
+    this.#sender.send(path, line)
   }
 
   readonly #onDropping = (reason: string): void => {

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { ExitCode } from '@svc/protocol'
+import { logPaths } from '@svc/supervisor'
 import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { installation } from '../command-line/installation.ts'
@@ -30,7 +31,7 @@ export const systemdCommand = command<SystemdArgs>({
       const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
-    const { server, cache, scaling, logging } = loaded.config
+    const { server, cache, scaling } = loaded.config
     if (server.run_dir.startsWith('/tmp/')) {
       throw new CliError(
         'CLI_USAGE',
@@ -45,7 +46,7 @@ export const systemdCommand = command<SystemdArgs>({
         user,
         configFile: resolve(dirname(configFile), configFile),
         directories: { run: server.run_dir, state: server.state_dir, cache: cache.dir },
-        logFiles: logging.access_file === undefined ? [] : [logging.access_file],
+        logFiles: logPaths(loaded),
         drainSeconds: scaling.graceful_shutdown_timeout_secs,
         site,
       }),

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Config } from '@svc/config'
+import type { Config, WebSpec } from '@svc/config'
 import { asError, type Clock, codeOf, messageOf, userName } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { LineQueue, LineReceiver, LogFile, type Logger, linesIn } from '@svc/telemetry'
@@ -8,9 +8,17 @@ const CLOSE_TIMEOUT_MS = 1_000
 /** Lines for a file that the configuration has dropped may still come from requests that began before. */
 const RETIRED_MS = 60_000
 
-/** The log files of a configuration. */
-export function logPaths({ logging }: Config): string[] {
-  return logging.access && logging.access_file !== undefined ? [logging.access_file] : []
+/** The parts of a configuration that name log files. */
+interface LoggingConfig {
+  readonly config: Pick<Config, 'logging'>
+  readonly web: Pick<WebSpec, 'servers'>
+}
+
+/** The log files that a configuration names. */
+export function logPaths({ config: { logging }, web }: LoggingConfig): string[] {
+  if (!logging.access) return []
+  const paths = web.servers.flatMap(({ fallback, locations }) => [fallback, ...locations].flatMap(({ accessLogs }) => accessLogs))
+  return [...new Set([logging.access_file ?? '', ...paths])].filter((path) => path !== '')
 }
 
 /** A file that lines are written to. */

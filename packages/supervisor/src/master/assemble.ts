@@ -217,13 +217,13 @@ function makeReloader(
       .settle(spec)
       .catch((error) => logger.error({ err: asError(error) }, 'failed to save that an override has ended'))
     await served.reloaded(before, spec)
-    logFiles.retain(logPaths(spec.config))
+    logFiles.retain(logPaths(spec))
     await logFiles.reopen()
   }
   const target: ReloadTarget = {
     async prepare(spec) {
       await manager.announce('RELOADING=1')
-      await logFiles.open(logPaths(spec.config))
+      await logFiles.open(logPaths(spec))
       const [prepared] = await Promise.all([workers.prepare({ spec, hosts: hosts.endpoints }), hosts.prepare(spec)])
       return async () => {
         const before = access.get()
@@ -240,7 +240,7 @@ function makeReloader(
     abandon(generation) {
       workers.abandon(generation)
       hosts.abandon(generation)
-      logFiles.retain(logPaths(access.get().config))
+      logFiles.retain(logPaths(access.get()))
       manager.announce('READY=1').catch(() => undefined)
     },
   }

@@ -73,7 +73,7 @@ export class Master {
     await this.#takeDirectories()
     this.#run.checkStop()
     stack.push('log files', () => this.#logFiles.close())
-    await this.#logFiles.open(logPaths(this.#loaded.config))
+    await this.#logFiles.open(logPaths(this.#loaded))
     const overrides = await this.#openOverrides()
     const loaded = await overrides.apply(this.#loaded)
     await overrides.settle(loaded)

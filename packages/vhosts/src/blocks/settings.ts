@@ -20,6 +20,14 @@ function authBasic(level: Level): LocationSettings['authBasic'] {
   return { realm, userFile }
 }
 
+/** One `off` switches off those of its level. */
+function accessLogs(level: Level): readonly string[] {
+  const targets = level.nearest(answers.accessLog)
+  if (targets.length === 0) return ['']
+  if (targets.includes('off')) return []
+  return [...new Set(targets.map((target) => (typeof target === 'string' ? '' : target.path)))]
+}
+
 /** Settings for requests of a level: its own directives, and those that it inherits. */
 export function settingsOf(level: Level, content: ContentSpec): LocationSettings {
   return {
@@ -35,7 +43,7 @@ export function settingsOf(level: Level, content: ContentSpec): LocationSettings
     maxBodyBytes: level.value(answers.clientMaxBodySize),
     errorPages: level.nearest(rewriting.errorPage),
     isInternal: level.own(answers.internal).length > 0,
-    hasAccessLog: !level.nearest(answers.accessLog).includes(false),
+    accessLogs: accessLogs(level),
     gzip: level.value(answers.gzip),
     content,
   }

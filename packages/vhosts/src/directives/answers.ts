@@ -1,6 +1,9 @@
 import { isCidr } from '@svc/http'
 import type { AccessRule, AddHeaderSpec, ExpiresSpec, Template } from '../spec/spec.ts'
+import { decodeBytes } from '../syntax/source-file.ts'
+import { shown } from '../syntax/vhost-problems.ts'
 import { parseSize, parseTime } from '../values/numbers.ts'
+import { leadingText } from '../values/template.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { EVERYWHERE, rule } from './rule.ts'
 
@@ -88,15 +91,34 @@ export const clientMaxBodySize = rule('client_max_body_size', {
 /** `gzip`. */
 export const gzip = rule('gzip', { args: 1, parse: (call) => call.flag(0) })
 
-/** `access_log`: whether requests are logged. */
-export const accessLog = rule<boolean>('access_log', {
+/** Where `access_log` sends lines: nowhere, to the log of this server, or to a file. */
+type AccessLogTarget = 'off' | 'server' | { readonly path: string }
+
+/** Why this `access_log` cannot have its file; undefined: it can. */
+function withoutFile({ args: [path = '', ...rest] }: DirectiveCall): string | undefined {
+  if (path.startsWith('syslog:')) return 'syslog is not available'
+  if (path.includes('$')) return 'a path with variables is not available'
+  const other = rest.find((each) => each !== 'combined' && !/^(buffer|flush)=/.test(each))
+  if (other === undefined) return undefined
+  return other.includes('=') || other === 'gzip' ? `"${shown(other)}" is not available` : 'the only format of files is "combined"'
+}
+
+/** `access_log`. */
+export const accessLog = rule<AccessLogTarget>('access_log', {
   in: EVERYWHERE,
   args: [1, 9],
   isMany: true,
   parse: (call) => {
-    if (call.arg(0) === 'off') return call.args.length === 1 ? false : call.invalidParameter(1)
-    call.notice('file and format of "access_log" are ignored: requests go to the log of this server')
-    return true
+    if (call.arg(0) === 'off') return call.args.length === 1 ? 'off' : call.invalidParameter(1)
+    const why = withoutFile(call)
+    if (why !== undefined) {
+      call.notice(`${why}: requests go to the log of this server`)
+      return 'server'
+    }
+    const template = call.pathTemplate(0)
+    if (template === undefined) return undefined
+    const path = decodeBytes(leadingText(template))
+    return /\p{Cc}/u.test(path) ? call.invalidValue(0, 'expected a path without control characters') : { path }
   },
 })
 

@@ -100,7 +100,8 @@ export interface LocationSettings {
   readonly maxBodyBytes: number | undefined
   readonly errorPages: readonly ErrorPageSpec[]
   readonly isInternal: boolean
-  readonly hasAccessLog: boolean
+  /** Paths of the log files of requests, in characters; "" is the log of this server. None: requests are not logged. */
+  readonly accessLogs: readonly string[]
   /** True if answers may be compressed (`gzip`); undefined: as everywhere else. */
   readonly gzip: boolean | undefined
   readonly content: ContentSpec

@@ -187,6 +187,8 @@ export const answersCases: readonly VhostCase[] = [
   ['server', 'gzip maybe;', ['1:6: invalid value "maybe" in "gzip" directive, it must be "on" or "off"']],
   ['server', 'access_log off;'],
   ['server', 'access_log $DIR/a.log;'],
+  ['server', 'access_log $DIR/a.log combined buffer=32k flush=5m;'],
+  ['server', 'access_log "";', ['1:12: invalid value "" in "access_log" directive'], 'differs'],
   ['server', 'access_log;', ['1:1: invalid number of arguments in "access_log" directive']],
   ['location', 'internal;'],
   ['location', 'internal on;', ['1:1: invalid number of arguments in "internal" directive']],

@@ -161,7 +161,7 @@ export class WorkerL0 implements ReadyResponses {
     this.#counter = traffic
     const weight = traffic.takeWeight()
     if (weight > 0) this.#countNames(ask, traffic, weight)
-    if (this.#options.log().isWritten && entry.facts.isAccessLogged) this.#hit = this.#hitOf(ask, entry)
+    if (this.#options.log().isWritten && entry.facts.accessLogs.length > 0) this.#hit = this.#hitOf(ask, entry)
     return this.#answer
   }
 
@@ -284,6 +284,7 @@ export class WorkerL0 implements ReadyResponses {
     const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
     return {
       requestId: givenId ?? this.#options.makeRequestId(),
+      logs: facts.accessLogs,
       site: facts.site,
       method,
       path: parsed.rawPath,

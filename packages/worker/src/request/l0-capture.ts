@@ -15,7 +15,7 @@ import {
 import { asError, type Clock } from '@svc/core'
 import type { ReadyHead } from '@svc/engine'
 import { type ClientInfo, type ContentCoding, encodingClass, type HttpRequest, parseHost, type ResponseHead } from '@svc/http'
-import type { HttpMetrics, HttpSeries } from '@svc/telemetry'
+import type { HttpMetrics, HttpSeries, LogNames } from '@svc/telemetry'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
@@ -24,7 +24,8 @@ import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
 export interface WorkerFacts extends L0Facts {
   /** Id of the site. */
   readonly site: string
-  readonly isAccessLogged: boolean
+  /** Access logs that requests for it are written to. */
+  readonly accessLogs: LogNames
   /** True if it is for the path as it was spelled: normalised. */
   readonly isOfSpelling: boolean
   readonly get: HttpSeries
@@ -41,8 +42,8 @@ interface OfferingRequest {
   /** Id of the site. */
   readonly site: string
   readonly pathGroup: string
-  /** True if requests for the same are written in the access log. */
-  readonly isAccessLogged: boolean
+  /** Access logs that requests for the same are written to. */
+  readonly accessLogs: LogNames
   /** True if another spelling of the same path may be answered otherwise. */
   readonly isOfSpelling: boolean
 }
@@ -244,7 +245,7 @@ class AdmissionTicket {
       isCurrent,
       keepsLifetime,
       site: offering.site,
-      isAccessLogged: offering.isAccessLogged,
+      accessLogs: offering.accessLogs,
       isOfSpelling: offering.isOfSpelling,
       get: this.#tools.metrics.series('GET', offering.pathGroup),
       head: this.#tools.metrics.series('HEAD', offering.pathGroup),

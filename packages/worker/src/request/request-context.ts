@@ -1,6 +1,7 @@
 import type { L0Offer } from '@svc/cache'
 import { asError, systemClock } from '@svc/core'
 import type { BodyWriter, ClientInfo, HeaderList, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
+import { serverLog } from '@svc/telemetry'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -62,8 +63,8 @@ export class RequestContext {
   pathGroup: PathGroup = 'other'
   /** False for probes: they are neither logged nor counted as traffic. */
   isLogged = true
-  /** True if it is written in the access log, where there is one. */
-  isAccessLogged = true
+  /** Access logs that it is written to, where there is one. */
+  accessLogs = serverLog
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
   /** Fields that route rules set on the response, for any handler, over any other value of them. */
@@ -167,12 +168,12 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     const { admission } = this.#tools.l0
     if (admission === undefined || this.#l0.isWithdrawn) return false
-    const { client, generation, pathGroup, isAccessLogged } = this
+    const { client, generation, pathGroup, accessLogs } = this
     const { request } = this.exchange
     const site = this.site?.config.id ?? ''
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
-    const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged, isOfSpelling }
+    const offering = { request, client, generation: generation.number, site, pathGroup, accessLogs, isOfSpelling }
     return this.#l0.offer(admission, offering, offer)
   }
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type { Refusal } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
-import { type AccessEntry, type AccessLog, type HttpMetrics, type HttpSeries, latencyBin } from '@svc/telemetry'
+import { type AccessEntry, type AccessLog, type HttpMetrics, type HttpSeries, type LogNames, latencyBin } from '@svc/telemetry'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
 import { cacheWord } from './response-head.ts'
@@ -10,7 +10,9 @@ import { cacheWord } from './response-head.ts'
 export type HitRequest = Pick<
   AccessEntry,
   'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent' | 'referrer' | 'httpVersion'
->
+> & {
+  readonly logs: LogNames
+}
 
 /** Metric series of one method and path group, found without joining strings for each request. */
 class SeriesCache {
@@ -80,7 +82,10 @@ export class RequestLog {
 
   /** Writes down a request that L0 has answered. */
   hit(request: HitRequest, status: number, bytes: number, durationMs: number): void {
-    this.#accessLog?.write({ ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' })
+    this.#accessLog?.write(
+      { ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' },
+      request.logs,
+    )
   }
 
   /** To be called while there is a connection: reads the facts that are available only then. */
@@ -97,8 +102,8 @@ export class RequestLog {
     this.#series.get(request.method, context.pathGroup).record(status, durationMs, context.exchange.body.length ?? 0, bytes)
     this.#count(context, { status, bytes }, durationMs)
     context.recordFlow(status, durationMs, isAborted && this.#refused.has(context.exchange.request))
-    if (!context.isAccessLogged) return
-    this.#accessLog?.write({
+    if (this.#accessLog === undefined || context.accessLogs.length === 0) return
+    const entry = {
       startedAt: Date.now() - durationMs,
       requestId: context.requestId,
       site: context.site?.config.id ?? '',
@@ -112,7 +117,8 @@ export class RequestLog {
       userAgent: request.header('user-agent') ?? '',
       referrer: request.header('referer') ?? '',
       httpVersion: request.httpVersion,
-    })
+    }
+    this.#accessLog.write(entry, context.accessLogs)
   }
 
   /** Counts a request of a site for analytics. */

@@ -98,7 +98,7 @@ export class LocationRun extends PhaseRun {
     const { context } = this.state
     super.comeTo(location)
     context.mayCompress = location.settings.gzip !== false
-    context.isAccessLogged = location.settings.hasAccessLog
+    context.accessLogs = location.settings.accessLogs
   }
 
   #limitBody({ settings }: CompiledLocation): boolean {
