@@ -19,6 +19,7 @@ need php-fpm php-fpm php-fpm8.2 php-fpm8.4 php-fpm8.3 php-fpm8.1
 need openssl openssl
 need bsdutils script
 need iproute2 ip
+need prometheus prometheus
 need chromium chromium chromium-browser google-chrome
 [ -n "$missing" ] || exit 0
 

@@ -12,6 +12,8 @@ const packages = {
   openssl: { packageName: 'openssl', names: ['openssl'] },
   script: { packageName: 'bsdutils', names: ['script'] },
   ip: { packageName: 'iproute2', names: ['ip'] },
+  prometheus: { packageName: 'prometheus', names: ['prometheus'] },
+  promtool: { packageName: 'prometheus', names: ['promtool'] },
   chromium: { packageName: 'chromium', names: ['chromium', 'chromium-browser', 'google-chrome'] },
 } as const
 
