@@ -5,7 +5,7 @@
 //   bin/node scripts/trace-miss.mjs
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,6 +15,8 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const DEADLINE_MS = 30_000
+/** A copy of the programs beside `dist`, in which SIGUSR1 starts Node's inspector: it is a signal for log files otherwise. */
+const programs = join(root, 'dist-traced')
 /** Long enough for the work after a response (log, commit to the store) and for a pause with heartbeats only. */
 const SETTLE_MS = 500
 const WARM_REQUESTS = 8
@@ -36,13 +38,28 @@ root = "site"
 `,
 }
 
+function copyPrograms() {
+  cpSync(join(root, 'dist'), programs, { recursive: true })
+  for (const name of ['worker.js', 'render-host.js']) {
+    const path = join(programs, name)
+    const text = readFileSync(path, 'utf8')
+    const traced = text.replace(', "SIGUSR1"]) process.on(', ']) process.on(')
+    if (traced === text) throw new Error(`${name} does not handle SIGUSR1 as this script expects`)
+    writeFileSync(path, traced)
+  }
+}
+
+function svc(args, stdio) {
+  return spawn(join(root, 'bin/node'), [join(programs, 'cli.js'), ...args], { stdio })
+}
+
 async function startServer(dir) {
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(dir, name)), { recursive: true })
     await writeFile(join(dir, name), text)
   }
   const config = join(dir, 'svc.config.toml')
-  const child = spawn(join(root, 'bin/svc'), ['serve', '--config', config], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = svc(['serve', '--config', config], ['ignore', 'pipe', 'ignore'])
   const lines = createInterface(child.stdout)
   for await (const line of lines) {
     const { event, listen } = JSON.parse(line)
@@ -52,7 +69,7 @@ async function startServer(dir) {
 }
 
 async function pidOf(kind, config) {
-  const child = spawn(join(root, 'bin/svc'), ['status', '--json', '--config', config], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = svc(['status', '--json', '--config', config], ['ignore', 'pipe', 'inherit'])
   let text = ''
   for await (const chunk of child.stdout) text += chunk
   const { workers, hosts } = JSON.parse(text)
@@ -144,7 +161,7 @@ function sourceAt(path, offset) {
 function sourcesOf(scripts) {
   const found = new Set()
   for (const { url, functions } of scripts) {
-    if (!url.startsWith('file://') || !url.includes('/dist/')) continue
+    if (!url.startsWith('file://') || !url.includes('/dist-traced/')) continue
     for (const { functionName, ranges } of functions) {
       if (functionName === '' || ranges[0].count === 0) continue
       const source = sourceAt(fileURLToPath(url), ranges[0].startOffset)
@@ -181,4 +198,9 @@ async function trace(kind) {
   }
 }
 
-for (const kind of ['worker', 'render host']) await trace(kind)
+copyPrograms()
+try {
+  for (const kind of ['worker', 'render host']) await trace(kind)
+} finally {
+  rmSync(programs, { recursive: true, force: true })
+}

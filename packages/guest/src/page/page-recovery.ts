@@ -4,11 +4,11 @@ import { type ControlFlow, controlFlowOf } from '../scope/control-flow.ts'
 import type { RequestScope } from '../scope/request-scope.ts'
 import { type BoundaryKind, type BoundaryMarks, failedBoundaries, type Replacement } from './boundaries.ts'
 import { builtinErrorPart } from './builtin-pages.ts'
-import { locationOf } from './page-answer.ts'
 import { errorElement, httpElement, type PageDocument } from './page-document.ts'
 import { childrenLine } from './page-input.ts'
 import type { LatePart, StreamFailure } from './page-stream.ts'
 import { collect, type RenderPass, renderPass } from './render-pass.ts'
+import { locationOf } from './thrown-answer.ts'
 
 /** The answer for a page whose render failed before its first byte. */
 type Recovery =

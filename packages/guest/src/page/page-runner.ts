@@ -1,6 +1,7 @@
 import type { SegmentNode } from '@svc/site'
 import { guestSettings } from '../host/host.ts'
 import { jsx } from '../react/react-runtime.ts'
+import type { AnswerHead } from '../request/answer.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
 import type { ControlFlow } from '../scope/control-flow.ts'
 import { openScope, type RequestScope } from '../scope/request-scope.ts'
@@ -9,7 +10,6 @@ import { type BoundaryKind, type BoundaryPlan, collectedPlan, type Replacement, 
 import { builtinErrorDocument, builtinHttpPage, minimalDocument } from './builtin-pages.ts'
 import { errorProps, shownDigest } from './error-props.ts'
 import { componentOf } from './module-exports.ts'
-import { answerHtml, answerRedirect, htmlHead } from './page-answer.ts'
 import { type PageDocument, pageDocument } from './page-document.ts'
 import { type GuestRoute, PageInput } from './page-input.ts'
 import { latePart, recoverPage } from './page-recovery.ts'
@@ -17,6 +17,7 @@ import { PageStream } from './page-stream.ts'
 import { collect, type RenderPass, renderPass } from './render-pass.ts'
 import { applyConfig, configChain, mergeConfig } from './segment-config.ts'
 import { isKnownParams, paramLevels, paramNames } from './static-params.ts'
+import { answerRedirect } from './thrown-answer.ts'
 
 /** Runs a page: kind `page` of a request. */
 export function runPage(guest: GuestRequest): void | Promise<void> {
@@ -37,6 +38,13 @@ export function runNotFound(guest: GuestRequest): void | Promise<void> {
 }
 
 type Replaced = ReadonlyMap<SegmentNode, Replacement>
+
+const htmlType = ['content-type', 'text/html; charset=utf-8'] as const
+
+/** Status and fields of a page. */
+function htmlHead(status: number): AnswerHead {
+  return { status, headers: [htmlType] }
+}
 
 /** One page on its way to an answer. */
 class PageRun {
@@ -75,8 +83,12 @@ class PageRun {
     if (pass.errors.length > 0 || pass.outcome.kind === 'failed') return this.#recover(pass, replaced)
     if (pass.outcome.kind === 'pending') return this.#stream(page, pass)
     const html = collect(this.scope, pass.outcome.source)
-    if (typeof html === 'string') return answerHtml(this.#guest, statusOf(replaced), html)
-    return html.then((text) => answerHtml(this.#guest, statusOf(replaced), text))
+    if (typeof html === 'string') return this.#send(statusOf(replaced), html)
+    return html.then((text) => this.#send(statusOf(replaced), text))
+  }
+
+  #send(status: number, html: string): void {
+    this.#guest.answer.complete(htmlHead(status), html)
   }
 
   build(replaced: Replaced, probe: BoundaryKind | undefined): PageDocument {
@@ -108,7 +120,7 @@ class PageRun {
     if (pass.outcome.kind !== 'failed') pass.outcome.source.cancel('The page is built again.')
     const recovery = await recoverPage(this, pass, replaced)
     if (recovery.kind === 'redirect') answerRedirect(this.#guest, recovery.flow)
-    else if (recovery.kind === 'html') answerHtml(this.#guest, recovery.status, recovery.html)
+    else if (recovery.kind === 'html') this.#send(recovery.status, recovery.html)
     else await this.#giveUp(recovery.error, recovery.flow)
   }
 
@@ -116,7 +128,7 @@ class PageRun {
   async #giveUp(error: unknown, flow: ControlFlow | undefined): Promise<void> {
     if (flow?.kind === 'http') {
       const html = await this.#renderAlone(minimalDocument(builtinHttpPage(flow.status)))
-      answerHtml(this.#guest, flow.status, html ?? '')
+      this.#send(flow.status, html ?? '')
       return
     }
     const html = this.#globalError === undefined ? undefined : await this.#renderGlobalError(this.#globalError, error)
@@ -125,7 +137,7 @@ class PageRun {
       return
     }
     this.#guest.answer.handled(error, this.#globalError)
-    answerHtml(this.#guest, 500, html ?? builtinErrorDocument(shownDigest(error)))
+    this.#send(500, html ?? builtinErrorDocument(shownDigest(error)))
   }
 
   async #renderGlobalError(file: string, error: unknown): Promise<string | undefined> {

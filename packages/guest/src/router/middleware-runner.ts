@@ -1,5 +1,5 @@
 import type { NextRequest } from '../helpers/next-request.ts'
-import { answerRedirect } from '../page/page-answer.ts'
+import { answerRedirect } from '../page/thrown-answer.ts'
 import { requireModule } from '../registry/registry.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
 import { controlFlowOf } from '../scope/control-flow.ts'

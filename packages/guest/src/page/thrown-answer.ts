@@ -1,4 +1,3 @@
-import type { AnswerHead } from '../request/answer.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
 import { controlFlowOf } from '../scope/control-flow.ts'
 
@@ -8,18 +7,6 @@ import { controlFlowOf } from '../scope/control-flow.ts'
  */
 export function locationOf(url: string): string {
   return url.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent)
-}
-
-const htmlType = ['content-type', 'text/html; charset=utf-8'] as const
-
-/** Status and fields of a page. */
-export function htmlHead(status: number): AnswerHead {
-  return { status, headers: [htmlType] }
-}
-
-/** Sends a whole page. */
-export function answerHtml(guest: GuestRequest, status: number, html: string): void {
-  guest.answer.complete(htmlHead(status), html)
 }
 
 /** Sends a redirect, with the Set-Cookie fields that go with it. */
