@@ -118,9 +118,9 @@ export function bench() {
   const desk = new ScriptedDesk()
   const problems: Error[] = []
   const fills = new Fills<Client, ScriptedPolicy>({ ledger, leases: desk, clock, onProblem: (error) => problems.push(error) })
-  const open = (options: FillOptions & { isPrivate?: boolean } = {}, ...clients: Client[]) => {
+  const open = ({ key = KEY, ...options }: FillOptions & { isPrivate?: boolean; key?: string } = {}, ...clients: Client[]) => {
     const policy = new ScriptedPolicy()
-    const fill = fills.open(KEY, policy, options)
+    const fill = fills.open(key, policy, options)
     policy.fill = fill
     for (const client of clients) fill.join(client)
     fill.start()

@@ -146,14 +146,26 @@ describe('a refresh', () => {
     assert.equal(client.got, 'value')
   })
 
-  test('finds room beside at most 31 others', () => {
+  test('of one label alone finds room beside at most 31 others', () => {
     const { open, fills } = bench()
     const opened = []
-    while (fills.hasRoomToRefresh) opened.push(open({ isRefresh: true, isPrivate: true }).fill)
+    while (fills.hasRoomToRefresh(KEY)) opened.push(open({ isRefresh: true, isPrivate: true }).fill)
     assert.equal(opened.length, 32)
     open({}, new Client('client'))
     opened[0]?.end({ kind: 'stored' })
-    assert.equal(fills.hasRoomToRefresh, true)
+    assert.equal(fills.hasRoomToRefresh(KEY), true)
+  })
+
+  test('of one label leaves room for those of other labels', () => {
+    const { open, fills } = bench()
+    for (const label of ['a', 'b', 'c']) {
+      const key = `${label}\0/`
+      let count = 0
+      for (; fills.hasRoomToRefresh(key); count++) open({ isRefresh: true, isPrivate: true, key })
+      assert.ok(count > 0, label)
+      assert.equal(fills.hasRoomToRefresh(`${label}\0/other`), false)
+    }
+    assert.equal(fills.hasRoomToRefresh('d\0/'), true)
   })
 
   test('that failed is not tried again for a while that grows, until it succeeds', () => {

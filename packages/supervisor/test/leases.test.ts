@@ -143,6 +143,25 @@ test('past the bound no lease is recorded, and none is refused', () => {
   assert.deepEqual([desk.held, desk.waiting], [2, 2])
 })
 
+test('a label that takes all leases it can get leaves some to others, in the proxy cache too', () => {
+  for (const kind of ['', 'proxy\0']) {
+    const { desk, replies, ask } = openTable(8)
+    const greedy = Array.from({ length: 8 }, (_, index) => `${kind}greedy\0/${index}`)
+    for (const key of greedy) {
+      ask(a, key)
+      ask(b, key)
+      ask(c, key)
+    }
+    assert.deepEqual([desk.held, desk.waiting], [4, 4])
+    assert.deepEqual(replies.get(`a ${greedy[4]}`), { granted: true, id: 0 })
+    ask(a, `${kind}other\0/`)
+    assert.deepEqual(replies.get(`a ${kind}other\0/`), { granted: true, id: 5 })
+    for (const id of [1, 2, 3]) desk.ended(a, id, 'stored')
+    ask(a, `${kind}greedy\0/again`)
+    assert.deepEqual(replies.get(`a ${kind}greedy\0/again`), { granted: true, id: 6 })
+  }
+})
+
 type LeaseMethods = Pick<typeof masterMethods, 'lease' | 'leaseEnded'>
 const methods: LeaseMethods = { lease: masterMethods.lease, leaseEnded: masterMethods.leaseEnded }
 const none = {} as const

@@ -39,6 +39,27 @@ describe('one client', () => {
     assert.equal(instance.upstream.requests.length, 2)
   })
 
+  test('of an upstream that sends byte by byte cannot keep a refresh running: it ends when no client reads it', async (t) => {
+    const instance = await CacheInstance.open(t)
+    const worker = instance.worker()
+    instance.upstream.auto = (asked) => asked.answer(200, [['cache-control', 'max-age=1, stale-while-revalidate=6000']], 'old')
+    await worker.get('/a')
+    await instance.settled()
+    instance.clock.advance(2_000)
+    instance.upstream.auto = undefined
+    assert.equal((await worker.get('/a')).text, 'old')
+    const trickling = await instance.upstream.request(1)
+    trickling.head({ status: 200, headers: fresh(60) })
+    await trickling.chunk('a')
+    instance.clock.advance(299_000)
+    await trickling.chunk('b')
+    assert.equal(trickling.isAborted, false)
+    instance.clock.advance(2_000)
+    assert.equal(trickling.isAborted, true)
+    assert.equal((await worker.get('/a')).text, 'old')
+    await instance.upstream.request(2)
+  })
+
   test('whose request is refused turns the cache off for no longer than that', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()

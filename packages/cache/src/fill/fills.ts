@@ -1,11 +1,20 @@
-import type { Clock } from '@svc/core'
+import { type Clock, SharedPlaces } from '@svc/core'
 import type { Purgeable, PurgeLayer } from '../purge/purge.ts'
 import type { PurgeLedger } from '../purge/purge-ledger.ts'
 import type { LeaseDesk } from './lease.ts'
 import { type FillOptions, type FillPolicy, SharedFill } from './shared-fill.ts'
 
-/** Refreshes in the background at a time: clients come first. A stale entry without a place is refreshed at a later request. */
-const MAX_REFRESHES = 32
+/**
+ * Refreshes in the background at a time, of which one label gets half: clients come first, and slow upstreams of one site hold up no
+ * other. A stale entry without a place is refreshed at a later request.
+ */
+const MAX_REFRESHES = 64
+
+/** The label that the key of an entry begins with. */
+function labelOf(key: string): string {
+  const end = key.indexOf('\0')
+  return end === -1 ? key : key.slice(0, end)
+}
 
 interface FillsOptions {
   readonly ledger: PurgeLedger
@@ -21,7 +30,7 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
   /** Those that requests may join. */
   readonly #open = new Map<string, SharedFill<Waiter, Policy>>()
   readonly #all = new Set<SharedFill<Waiter, Policy>>()
-  #refreshes = 0
+  readonly #refreshes = new SharedPlaces(MAX_REFRESHES)
 
   constructor(options: FillsOptions) {
     this.#options = options
@@ -37,9 +46,9 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
     return Array.from(this.#all, ({ policy }) => policy)
   }
 
-  /** True if one more stale entry may be refreshed in the background. */
-  get hasRoomToRefresh(): boolean {
-    return this.#refreshes < MAX_REFRESHES
+  /** True if the stale entry of a key may be refreshed in the background: there is room in the share of its label. */
+  hasRoomToRefresh(key: string): boolean {
+    return this.#refreshes.hasRoom(labelOf(key))
   }
 
   /**
@@ -69,13 +78,13 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
         },
         onEnded: () => {
           this.#all.delete(fill)
-          if (fill.isRefresh) this.#refreshes--
+          if (fill.isRefresh) this.#refreshes.free(labelOf(key))
         },
       },
       options,
     )
     this.#all.add(fill)
-    if (fill.isRefresh) this.#refreshes++
+    if (fill.isRefresh) this.#refreshes.take(labelOf(key))
     if (options.isPrivate !== true) this.#open.set(key, fill)
     return fill
   }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { CallContext, Clock } from '@svc/core'
+import { type CallContext, type Clock, SharedPlaces } from '@svc/core'
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 
 /** A requester of leases: one connection to a worker. */
@@ -12,11 +12,11 @@ interface LeasesOptions {
   readonly timeoutMs: (key: string) => number
   /** A holder exceeded the time of its lease. */
   readonly onExpired: (key: string) => void
-  /** Bound of leases, and of requests that wait for one. @default 10,000 */
+  /** Bound of leases, and of requests that wait for one, for all labels together: each has a share. @default 20,000 */
   readonly maxLeases?: number
 }
 
-const MAX_LEASES = 10_000
+const MAX_LEASES = 20_000
 /** The id of an untracked lease: ending it does nothing. */
 const UNTRACKED = 0
 /** Clients choose how long the keys of upstreams' responses are. */
@@ -27,8 +27,15 @@ function boundedKey(key: string): string {
   return key.length <= MAX_KEY_CHARS ? key : `${key.slice(0, MAX_KEY_CHARS)}\0${hash('sha256', key, 'base64url')}`
 }
 
+/** The label of the site or location that a key is of: the keys of a proxy cache begin with their kind. */
+function labelOf(key: string): string {
+  const [first = '', second = ''] = key.split('\0', 2)
+  return first === 'proxy' ? second : first
+}
+
 interface Waiter {
   readonly holder: LeaseHolder
+  readonly label: string
   readonly answer: (reply: LeaseReply) => void
 }
 
@@ -50,11 +57,15 @@ export class Leases {
   readonly #byKey = new Map<string, Lease>()
   readonly #byId = new Map<number, Lease>()
   readonly #ended = new WeakSet<LeaseHolder>()
-  #waiting = 0
+  readonly #held: SharedPlaces
+  readonly #waiting: SharedPlaces
   #made = 0
 
   constructor(options: LeasesOptions) {
+    const { maxLeases = MAX_LEASES } = options
     this.#options = options
+    this.#held = new SharedPlaces(maxLeases)
+    this.#waiting = new SharedPlaces(maxLeases)
   }
 
   /** Number of held leases. */
@@ -64,23 +75,26 @@ export class Leases {
 
   /** Number of requests that wait for another holder's lease to end. */
   get waiting(): number {
-    return this.#waiting
+    return this.#waiting.taken
   }
 
-  /** Replies at once if the key is free, otherwise when the lease ends or passes to this holder. Past the bound several holders may fill a key. */
+  /**
+   * Replies at once if the key is free, otherwise when the lease ends or passes to this holder. Past the share of its label several
+   * holders may fill a key.
+   */
   lease(holder: LeaseHolder, wanted: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
-    const { maxLeases = MAX_LEASES } = this.#options
     const key = boundedKey(wanted)
     const current = this.#byKey.get(key)
-    const isFull = (current === undefined ? this.held : this.#waiting) >= maxLeases
+    const label = labelOf(key)
+    const places = current === undefined ? this.#held : this.#waiting
     // Messages of a process may be read after its end was noticed.
-    if (isFull || this.#ended.has(holder)) return { granted: true, id: UNTRACKED }
+    if (!places.hasRoom(label) || this.#ended.has(holder)) return { granted: true, id: UNTRACKED }
     if (current === undefined) return this.#grant(key, holder, new Set())
     const { waiters } = current
     const { promise, resolve } = Promise.withResolvers<LeaseReply>()
-    const waiter = { holder, answer: resolve }
+    const waiter = { holder, label, answer: resolve }
     waiters.add(waiter)
-    this.#waiting++
+    this.#waiting.take(label)
     context.onAbort(() => this.#forget(waiters, waiter))
     return promise
   }
@@ -126,6 +140,7 @@ export class Leases {
     })
     const lease: Lease = { id, key, holder, waiters, cancelTimeout }
     this.#byKey.set(key, lease)
+    this.#held.take(labelOf(key))
     this.#byId.set(id, lease)
     return { granted: true, id }
   }
@@ -142,10 +157,11 @@ export class Leases {
   #remove({ id, key, cancelTimeout }: Lease): void {
     cancelTimeout()
     this.#byKey.delete(key)
+    this.#held.free(labelOf(key))
     this.#byId.delete(id)
   }
 
   #forget(waiters: Set<Waiter>, waiter: Waiter): void {
-    if (waiters.delete(waiter)) this.#waiting--
+    if (waiters.delete(waiter)) this.#waiting.free(waiter.label)
   }
 }

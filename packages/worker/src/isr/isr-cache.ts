@@ -115,7 +115,7 @@ export class IsrCache {
 
   /** Renders a stale page in the background: each key once in the instance, and after failures with growing pauses. */
   #refresh(key: string, request: PageRequest): void {
-    if (this.#fills.joinable(key) !== undefined || !this.#fills.hasRoomToRefresh || this.#pauses.isPaused(key)) return
+    if (this.#fills.joinable(key) !== undefined || !this.#fills.hasRoomToRefresh(key) || this.#pauses.isPaused(key)) return
     const policy = this.#open(key, { kind: 'refresh', background: request.background() })
     const { metrics, onProblem } = this.#tools
     void policy.fill.ended.then((end) => {

@@ -186,7 +186,7 @@ export class ProxyCache {
   /** Refreshes a stale entry in the background: one request at a time in the instance, by the lease of its fill. */
   #refresh({ context, origin, request: clientRequest }: CacheClient, { key }: ProxyLookup): void {
     const isInFlight = this.#joinable(key, context.address) !== undefined
-    if (isInFlight || !this.#fills.hasRoomToRefresh || this.#pauses.isPaused(key)) return
+    if (isInFlight || !this.#fills.hasRoomToRefresh(key) || this.#pauses.isPaused(key)) return
     this.#pauses.failed(key)
     const { clientAddress: _client, ...request } = clientRequest
     // It is for all: the wishes of this client do not count.

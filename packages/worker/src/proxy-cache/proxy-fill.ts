@@ -20,6 +20,8 @@ export const LEASE_KIND = 'proxy\0'
 const HEAD_MS = 30_000
 /** How long they wait for the rest of it. */
 const BODY_MS = 5_000
+/** How long a refresh in the background may last without a client: an upstream may send its body byte by byte, without an end. */
+const REFRESH_MS = 300_000
 /** How much longer than its limit a lease may be in transit. */
 const MARGIN_MS = 1_000
 
@@ -72,6 +74,7 @@ export class ProxyFill implements FillPolicy<CacheClient> {
   /** A stored response to validate. */
   #stale: ProxyEntry | undefined
   #fetch: UpstreamFetch | undefined
+  #cancelLimit: (() => void) | undefined
 
   constructor(start: ProxyFillStart, parts: ProxyParts, fills: ProxyFills, exits: ProxyFillExits) {
     const { key, isShared, isStored, isRefresh } = start
@@ -137,6 +140,7 @@ export class ProxyFill implements FillPolicy<CacheClient> {
         if (leader?.isGone === false) this.#answer(leader)
       },
     })
+    if (this.shared.isRefresh) this.#limit()
     this.#fetch.start()
   }
 
@@ -148,6 +152,7 @@ export class ProxyFill implements FillPolicy<CacheClient> {
 
   settled(end: FillEnd): void {
     const { passes, store } = this.#parts
+    this.#cancelLimit?.()
     const isPersonal = end.kind === 'unshared' && end.detail === 'authorization'
     if (end.kind === 'pass' || isPersonal) passes.add(passKeyOf(this.#start.key, this.#start.source.request.headers), end.detail)
     if (end.kind !== 'elsewhere') return
@@ -172,6 +177,15 @@ export class ProxyFill implements FillPolicy<CacheClient> {
       case 'late':
         this.#exits.again(client)
     }
+  }
+
+  /** Ends the fetch of a refresh at the end of its time, unless clients read the response. */
+  #limit(): void {
+    this.#cancelLimit = this.#parts.clock.after(REFRESH_MS, () => {
+      const hasClients = this.shared.waiting > 0 || this.#fetch?.response?.hasReaders === true
+      if (hasClients) this.#limit()
+      else this.#fetch?.cut()
+    })
   }
 
   /** Answers a client from the entry that takes the place of a response, or with the response. */

@@ -12,6 +12,7 @@ import {
   validatingFields,
 } from '@svc/cache'
 import type { HeaderList, ResponseHead, ResponseSink, ResponseSource } from '@svc/http'
+import { UpstreamError } from '@svc/upstream'
 import type { CacheClient, ServedEntry } from './cache-client.ts'
 import type { Delivered } from './delivery.ts'
 import { type ProxyParts, purgeableAt, SharedResponse, type SharedResponseOptions } from './shared-response.ts'
@@ -74,6 +75,13 @@ export class UpstreamFetch implements ResponseSink {
     if (!this.#isDone && this.response === undefined && this.served === undefined) this.#finish({ kind: 'lost' })
   }
 
+  /** Aborts the request, and discards a response that is not complete. */
+  cut(): void {
+    if (this.#isDone) return
+    this.response?.cut(new UpstreamError('UPSTREAM_CUT', 'the refresh of a cached response took too long'))
+    this.#finish({ kind: 'lost' })
+  }
+
   attach(source: ResponseSource): void {
     this.#source = source
     if (this.#isDone) source.abort()
@@ -121,6 +129,7 @@ export class UpstreamFetch implements ResponseSink {
       this.#finish({ kind: 'lost' })
       return
     }
+    this.#isDone = true
     const { requester, shared } = this.#options
     void response
       .store(shared.key, requester.request.headers, () => this.#mayStore)
