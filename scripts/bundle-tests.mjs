@@ -66,6 +66,8 @@ export async function bundleTests({ root, entries, modules, outDir }) {
     bundle: true,
     splitting: true,
     sourcemap: true,
+    // Each process reads the maps of all that it loads.
+    sourcesContent: false,
     platform: 'node',
     target: 'node22',
     format: 'esm',
