@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { tempDir, tempSite, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { RenderError } from '../src/errors/errors.ts'
 import { ScannedSite } from '../src/host/scanned-site.ts'
 import { SiteScanner } from '../src/host/site-scanner.ts'
@@ -171,6 +171,40 @@ test('a compilation that takes too long is ended with its process, and the next 
       return true
     })
   }
+})
+
+/** True if a process runs: the state of one that has ended, and that its parent has not waited for, is Z. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+test('a scan that hangs in native code ends when its render host is killed', async (t) => {
+  const dir = tempDir(t, 'svc-scan')
+  const [program, scanner] = ['../src/scan/main.ts', '../src/host/site-scanner.ts'].map(
+    (path) => new URL(path, import.meta.url).href,
+  )
+  const request = { root: dir, publicDir: join(dir, 'public'), files: [] }
+  writeFiles(dir, {
+    'hang.mjs': `import '${program}'
+      import { renameSync, writeFileSync } from 'node:fs'
+      writeFileSync('${dir}/writing', String(process.pid))
+      renameSync('${dir}/writing', '${dir}/pid')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`,
+    'host.mjs': `import { SiteScanner } from '${scanner}'
+      await new SiteScanner({ program: '${dir}/hang.mjs', timeoutMs: 600_000 }).scan(${JSON.stringify(request)})`,
+  })
+  const host = spawn(process.execPath, [...process.execArgv, join(dir, 'host.mjs')], { stdio: 'inherit' })
+  t.after(() => host.kill('SIGKILL'))
+  await waitFor('the scan', () => existsSync(join(dir, 'pid')), PROCESS_WAIT_MS)
+  const pid = Number(readFileSync(join(dir, 'pid'), 'utf8'))
+  t.after(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
+  assert.ok(isRunning(pid))
+  host.kill('SIGKILL')
+  await waitFor('the end of the scan process', () => !isRunning(pid), PROCESS_WAIT_MS)
 })
 
 test('a process that was ended while it had nothing to do costs no site a scan', async (t) => {

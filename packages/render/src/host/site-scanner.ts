@@ -152,7 +152,7 @@ export class SiteScanner {
   }
 
   #start(): ScanProcess {
-    const child = fork(this.#options.program, [], {
+    const child = fork(this.#options.program, [String(process.pid)], {
       execArgv: EXEC_ARGV,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -7,10 +7,13 @@ import type { SiteProblem } from '@svc/site'
 import { scanSite } from '@svc/site/scan'
 import { scanMethods, scanParentMethods } from '../contract/scan-methods.ts'
 import type { ModuleCompilers } from './compile-modules.ts'
+import { endWithParent } from './end-with-parent.ts'
 import { foreignReact } from './foreign-react.ts'
 
 // A terminal sends its signals to the whole process group: this process ends with its render host.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1'] as const) process.on(signal, () => undefined)
+
+endWithParent(Number(process.argv[2]))
 
 function realPathOf(root: string): string {
   try {
