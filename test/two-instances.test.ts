@@ -69,11 +69,17 @@ export default async function Page() {
     const shared = `[cache.isr]\nl2_enabled = true\n\n[redis]\nurl = "${redis.url}"\n`
     const rule = `[[route_rules]]\npattern = "/up/**"\nupstream = "http://${upstream.host}"\n`
     const config = configOf(t, backend, [{ id: 'one', files }], `${shared}\n${rule}`).replace('workers = 2', 'workers = 1')
-    const [a, b] = await Promise.all([startServer(t, { config }), startServer(t, { config })])
-    const upstreams = [a, b].map(({ url }) => `server ${new URL(url).host};`).join(' ')
+    const start = (id: string) =>
+      startServer(t, { config: `${config}\n[scaling]\nsession_affinity = "cookie"\ninstance_id = "${id}"\n` })
+    const [a, b] = await Promise.all([start('web-a'), start('web-b')])
+    const [hostA, hostB] = [a, b].map(({ url }) => new URL(url).host)
+    const groups = `upstream all { server ${hostA}; server ${hostB}; }
+      upstream web-a { server ${hostA}; server ${hostB} backup; }
+      upstream web-b { server ${hostB}; server ${hostA} backup; }
+      map $cookie_SVC_SID $instance { web-a web-a; web-b web-b; default all; }`
     const location =
-      'location / { proxy_pass http://svc; proxy_http_version 1.1; proxy_set_header Host $host; proxy_next_upstream off; }'
-    const front = await startNginx(t, nginx, `${location} } upstream svc { ${upstreams} } server { listen unix:unused.sock;`)
+      'location / { proxy_pass http://$instance; proxy_http_version 1.1; proxy_set_header Host $host; proxy_next_upstream off; }'
+    const front = await startNginx(t, nginx, `${location} } ${groups} server { listen unix:unused.sock;`)
     const agent = Object.assign(new Agent({ keepAlive: true, maxSockets: BATCH }), {
       createConnection: () => connect(front.socket),
     })
@@ -82,8 +88,8 @@ export default async function Page() {
   }
 
   /** Requests a path of the site through nginx. */
-  get(path: string): Promise<HttpAnswer> {
-    return fetchHttp(`http://one.localhost${path}`, { agent: this.#front, timeoutMs: 120_000 })
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {
+    return fetchHttp(`http://one.localhost${path}`, { agent: this.#front, headers, timeoutMs: 120_000 })
   }
 
   /** Purges pages by a tag on one instance. */
@@ -206,6 +212,22 @@ test('two instances behind nginx', async (t) => {
     assert.equal(backend.count('data'), 3)
   })
 
+  await t.test('keep a client on its instance by the cookie', async () => {
+    const first = await pair.get('/data/x')
+    const cookie = /^SVC_SID=web-[ab]/.exec(String(first.headers['set-cookie']))?.[0] ?? ''
+    const metric = async (server: Server) => {
+      const { text } = await fetchHttp(`${server.url}/__svc/metrics`)
+      return Number(/^http_requests_total\{method="GET",status="200",path_group="\/data\/\[id\]"\} (\d+)$/m.exec(text)?.[1] ?? 0)
+    }
+    const other = cookie.endsWith('a') ? pair.b : pair.a
+    const before = await metric(other)
+    for (let i = 0; i < 6; i++) {
+      const { status, headers } = await pair.get('/data/x', { cookie })
+      assert.deepEqual([status, headers['set-cookie']], [200, undefined])
+    }
+    assert.equal(await metric(other), before)
+  })
+
   const faults: Readonly<Record<string, (pair: Pair) => void | Promise<void>>> = {
     'is frozen': ({ redis }) => redis.child.signal('SIGSTOP'),
     'is killed': async ({ redis }) => void (await redis.child.kill()),
@@ -237,10 +259,10 @@ test('two instances behind nginx', async (t) => {
       isOver = true
       await Promise.all(loads)
       assert.deepEqual(failures, [])
-      await pair.purge(pair.b, '/')
-      await waitFor('both show the same page again', async () => {
-        const [one, other] = await Promise.all([pair.a, pair.b].map((server) => client(server)('/')))
-        return shown(one?.text ?? '') === shown(other?.text ?? '')
+      await waitFor('both show the same page after a purge', async () => {
+        await pair.purge(pair.b, '/')
+        const one = shown((await client(pair.a)('/')).text)
+        return shown((await client(pair.b)('/')).text) === one
       })
     })
   }

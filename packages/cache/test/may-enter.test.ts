@@ -5,7 +5,8 @@ import { isCredentialFree, mayEnterL0 } from '../src/index.ts'
 
 const asker = (fields: Record<string, string> = {}, method = 'GET') => ({ method, header: (name: string) => fields[name] })
 
-const enters = (headers: HeaderList, status = 200, request = asker()) => mayEnterL0(request, 'gzip', { status, headers }, false)
+const enters = (headers: HeaderList, status = 200, request = asker()) =>
+  mayEnterL0(request, 'gzip', { status, headers }, { dependsOnCookies: false, affinityCookie: 'SVC_SID' })
 
 test('only answers to reads with these statuses enter', () => {
   for (const status of [200, 203, 204, 301, 308, 404, 410]) assert.equal(enters([], status), true, String(status))
@@ -43,15 +44,17 @@ for (const field of accepted) {
 
 test('answers to requests with credentials stay out', () => {
   assert.equal(enters([], 200, asker({ authorization: 'Basic x' })), false)
-  assert.equal(isCredentialFree(asker({ authorization: '' }), false), false)
+  assert.equal(isCredentialFree(asker({ authorization: '' }), false, 'SVC_SID'), false)
 })
 
 test('responses that cookies do not change enter with any cookies, others only without cookies', () => {
-  assert.equal(isCredentialFree(asker({ cookie: 'a=b' }), false), true)
-  assert.equal(isCredentialFree(asker({ cookie: 'a=b' }), true), false)
-  assert.equal(isCredentialFree(asker({ cookie: 'SVC_SID=1; SVC_ADMIN=2' }), true), true)
-  assert.equal(isCredentialFree(asker({ cookie: 'SVC_SID=1; a' }), true), false)
-  assert.equal(isCredentialFree(asker(), true), true)
+  assert.equal(isCredentialFree(asker({ cookie: 'a=b' }), false, 'SVC_SID'), true)
+  assert.equal(isCredentialFree(asker({ cookie: 'a=b' }), true, 'SVC_SID'), false)
+  assert.equal(isCredentialFree(asker({ cookie: 'SVC_SID=1; SVC_ADMIN=2' }), true, 'SVC_SID'), true)
+  assert.equal(isCredentialFree(asker({ cookie: 'SVC_SID=1; a' }), true, 'SVC_SID'), false)
+  assert.equal(isCredentialFree(asker({ cookie: 'SVC_SID=1' }), true, 'OTHER'), false)
+  assert.equal(isCredentialFree(asker({ cookie: 'OTHER=1' }), true, 'OTHER'), true)
+  assert.equal(isCredentialFree(asker(), true, 'SVC_SID'), true)
 })
 
 test('an answer that may not be transformed for this client is not for others', () => {

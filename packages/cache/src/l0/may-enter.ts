@@ -28,22 +28,28 @@ interface L0Asker {
 
 const STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 301, 308, 404, 410])
 
-/** Cookies of the service itself never count. */
-const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_SID', 'SVC_ADMIN'])
+/** Cookies of the service itself never count: this one, and that of `scaling.session_cookie_name`. */
+const ADMIN_COOKIE = 'SVC_ADMIN'
 
-/** True if a Cookie field holds a cookie that is not the service's own. */
-export function hasForeignCookie(field: string | undefined): boolean {
+/**
+ * True if a Cookie field holds a cookie that is not the service's own.
+ * @param affinityCookie `scaling.session_cookie_name`
+ */
+export function hasForeignCookie(field: string | undefined, affinityCookie: string): boolean {
   if (field === undefined) return false
-  return field.split(';').some((pair) => pair.trim() !== '' && !OWN_COOKIES.has((pair.split('=')[0] ?? '').trim()))
+  return field.split(';').some((pair) => {
+    const name = (pair.split('=')[0] ?? '').trim()
+    return pair.trim() !== '' && name !== ADMIN_COOKIE && name !== affinityCookie
+  })
 }
 
 /**
  * True if a request may be answered from L0, or its response enter it, as far as credentials go. They are never shared; and
  * with a cookie only what no cookie changes.
  */
-export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boolean {
+export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean, affinityCookie: string): boolean {
   if (asker.header('authorization') !== undefined) return false
-  return !dependsOnCookies || !hasForeignCookie(asker.header('cookie'))
+  return !dependsOnCookies || !hasForeignCookie(asker.header('cookie'), affinityCookie)
 }
 
 /**
@@ -51,9 +57,16 @@ export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boo
  * key. A request with HEAD may have led to it.
  * @param coding the encoding class of the request
  */
-export function mayEnterL0(asker: L0Asker, coding: ContentCoding, head: ResponseHead, dependsOnCookies: boolean): boolean {
+export function mayEnterL0(
+  asker: L0Asker,
+  coding: ContentCoding,
+  head: ResponseHead,
+  { dependsOnCookies, affinityCookie }: { readonly dependsOnCookies: boolean; readonly affinityCookie: string },
+): boolean {
   if ((asker.method !== 'GET' && asker.method !== 'HEAD') || !STATUSES.has(head.status)) return false
-  return isCredentialFree(asker, dependsOnCookies) && !forbidsTransform(asker) && areShareable(head.headers, coding)
+  return (
+    isCredentialFree(asker, dependsOnCookies, affinityCookie) && !forbidsTransform(asker) && areShareable(head.headers, coding)
+  )
 }
 
 /** Its response is not compressed, so it does not fit other requests of its encoding class. */

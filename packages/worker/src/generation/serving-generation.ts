@@ -7,6 +7,7 @@ import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
 import { Authenticator } from '../access/authenticator.ts'
 import type { Renderer } from '../render-client/renderer.ts'
+import { type Affinity, affinityOf } from './affinity.ts'
 import { type HostRoute, HostRouting, hostnameOf } from './host-routing.ts'
 import { SiteRuntime } from './site-runtime.ts'
 
@@ -36,6 +37,8 @@ export interface ServingGeneration {
   readonly secureHosts: SecureHosts
   /** Field of every response over https, if there is one. */
   readonly strictTransport: readonly [name: string, value: string] | undefined
+  /** The cookie of `scaling.session_affinity`, if it is wanted. */
+  readonly affinity: Affinity | undefined
 }
 
 /** Dependencies of a generation. */
@@ -122,6 +125,7 @@ export function buildGeneration(
     trustedProxies: new CidrSet(config.server.trusted_proxies),
     secureHosts: new SecureHosts(spec),
     strictTransport: strictTransportOf(config),
+    affinity: affinityOf(config),
   })
 }
 

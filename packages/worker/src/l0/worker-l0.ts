@@ -11,27 +11,18 @@ import {
 import type { TurnClock } from '@svc/core'
 import type { ReadyEnd, ReadyRequest, ReadyResponse, ReadyResponses } from '@svc/engine'
 import { HeaderBlocks, type ReadyHead, readyHeadOf } from '@svc/engine'
-import {
-  type CidrSet,
-  type ClientInfo,
-  type ContentCoding,
-  clientOf,
-  contentRange,
-  encodingClass,
-  equalWeakly,
-  parseEntityTags,
-  parseRange,
-  type ResponseHead,
-} from '@svc/http'
+import { type ClientInfo, type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
 
 import type { WorkerCacheStats } from '@svc/protocol'
 import { type HttpMetrics, type HttpSeries, L0Metrics, latencyBin, type MetricSet } from '@svc/telemetry'
+import { type Affinity, isNewVisit } from '../generation/affinity.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { L0Admission, WorkerFacts } from '../request/l0-capture.ts'
 import type { HitRequest } from '../request/request-log.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { dropOutdated } from './drop-outdated.ts'
+import { partOf, readSpecial } from './special-read.ts'
 
 /** Writes down hits in the access log. */
 interface HitLog {
@@ -80,6 +71,9 @@ export class WorkerL0 implements ReadyResponses {
   admission: L0Admission | undefined
   /** Key part of the listen address; undefined if all addresses serve the same. */
   #addresses: ReadonlyMap<string, string> | undefined
+  /** Set where browsers get a cookie with the first page that they open: the pipeline sends it. */
+  #affinity: Affinity | undefined
+  #ownCookie = ''
   readonly #answer: Answer = { head: noHead, body: undefined, length: '' }
   // Of the request that is answered.
   #startedAt = 0
@@ -113,6 +107,8 @@ export class WorkerL0 implements ReadyResponses {
   /** A generation takes over: responses that may be different under it are dropped. */
   apply(next: ServingGeneration, previous: ServingGeneration | undefined): void {
     this.#addresses = addressMarks(next)
+    this.#affinity = next.affinity
+    this.#ownCookie = next.config.scaling.session_cookie_name
     const { enabled, max_bytes: maxBytes, max_entry_bytes: maxEntryBytes } = next.config.cache.l0
     const before = previous?.config.cache.l0
     const isResized = before?.enabled !== enabled || before.max_bytes !== maxBytes || before.max_entry_bytes !== maxEntryBytes
@@ -147,7 +143,10 @@ export class WorkerL0 implements ReadyResponses {
     const cache = this.#cache
     if (cache === undefined) return undefined
     const startedAt = this.#options.clock.turn()
-    const entry = ask.isSpecial ? this.#findSpecial(cache, ask, startedAt) : this.#findPlain(cache, ask, startedAt)
+    const entry =
+      ask.isSpecial || this.#affinity !== undefined
+        ? this.#findSpecial(cache, ask, startedAt)
+        : this.#findPlain(cache, ask, startedAt)
     if (entry === undefined) {
       this.#metrics.misses.value++
       this.#outcome = this.#isSkipped ? 'skip' : 'miss'
@@ -228,6 +227,13 @@ export class WorkerL0 implements ReadyResponses {
 
   /** Fields that make a request special may still leave it to be answered from here. */
   #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyRequest, now: number): Entry | undefined {
+    if (this.#affinity !== undefined) {
+      if (isNewVisit(this.#affinity, ask.hasCookie ? ask.field('cookie') : undefined, ask.field('sec-fetch-mode'))) {
+        this.#isSkipped = true
+        return undefined
+      }
+      if (!ask.isSpecial) return this.#findPlain(cache, ask, now)
+    }
     const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addresses?.get(ask.listener))
     if (special === undefined) {
       this.#isSkipped = true
@@ -249,7 +255,7 @@ export class WorkerL0 implements ReadyResponses {
   /** Sets the response that an entry gives; false: it is not for this request. */
   #prepare(ask: ReadyRequest, entry: Entry): boolean {
     if (entry.facts.isOfSpelling && ask.parsed.path !== ask.parsed.rawPath) return false
-    if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'))) return false
+    if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'), this.#ownCookie)) return false
     const answer = this.#answer
     const { ifNoneMatch } = ask
     answer.length = ''
@@ -330,57 +336,4 @@ function isMatch(ifNoneMatch: string, etag: string | undefined): boolean {
   if (ifNoneMatch === etag) return true
   const tags = parseEntityTags(ifNoneMatch)
   return tags === '*' || tags.some((tag) => equalWeakly(tag, etag))
-}
-
-/** A read with special fields that can be answered from L0 all the same. */
-interface SpecialRead {
-  /** Scheme and host as the client named them, where a trusted proxy vouches for it. */
-  readonly origin: L0Origin
-  /** Value of the Range field, for GET. */
-  readonly range: string | undefined
-}
-
-/** Fields with which only the pipeline can answer. If-Modified-Since counts for nothing beside If-None-Match. */
-const PIPELINE_FIELDS = ['authorization', 'upgrade', 'if-match', 'if-range', 'if-unmodified-since'] as const
-
-const PROXY_FIELDS = ['forwarded', 'x-forwarded-host', 'x-forwarded-proto'] as const
-
-/**
- * Looks closer at a request with special fields; undefined: the pipeline has to answer it.
- * @param address key part of its listen address
- */
-function readSpecial(ask: ReadyRequest, trusted: CidrSet, address: string | undefined): SpecialRead | undefined {
-  if (PIPELINE_FIELDS.some((name) => ask.field(name) !== undefined)) return undefined
-  if (ask.ifNoneMatch === undefined && ask.field('if-modified-since') !== undefined) return undefined
-  if (ask.field('cache-control')?.toLowerCase().includes('no-transform') === true) return undefined
-  return { origin: { ...originOf(ask, trusted), address }, range: ask.method === 'GET' ? ask.field('range') : undefined }
-}
-
-function originOf(ask: ReadyRequest, trusted: CidrSet): L0Origin {
-  const { scheme, host } = ask
-  if (PROXY_FIELDS.every((name) => ask.field(name) === undefined)) return { scheme, host }
-  return clientOf({ scheme, host, remoteAddress: ask.remoteAddress(), headers: ask.fieldList() }, trusted)
-}
-
-/** A part of a stored body. */
-interface Part {
-  readonly head: ResponseHead
-  readonly body: Uint8Array
-}
-
-/**
- * The response to a request for one range of a stored body (RFC 9110 section 14.2). Undefined: it has no ranges, or several or
- * none of them are requested, which the pipeline answers.
- */
-function partOf(entry: Pick<L0Entry<unknown>, 'head' | 'body'>, range: string): Part | undefined {
-  if (!entry.head.hasRanges || entry.head.ages) return undefined
-  const size = entry.body.byteLength
-  const ranges = parseRange(range, size)
-  const [first] = ranges
-  if (typeof ranges === 'string' || ranges.length !== 1 || first === undefined || typeof first === 'string') return undefined
-  const { headers } = entry.head.after(0)
-  return {
-    head: { status: 206, headers: [...headers, ['content-range', contentRange(first, size)]] },
-    body: entry.body.subarray(first.start, first.end + 1),
-  }
 }

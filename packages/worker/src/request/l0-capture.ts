@@ -44,6 +44,8 @@ interface OfferingRequest {
   readonly pathGroup: string
   /** Access logs that requests for the same are written to. */
   readonly accessLogs: LogNames
+  /** `scaling.session_cookie_name` */
+  readonly affinityCookie: string
   /** True if another spelling of the same path may be answered otherwise. */
   readonly isOfSpelling: boolean
 }
@@ -150,7 +152,8 @@ function admit(tools: L0Admission, offering: OfferingRequest, offer: L0Offer): A
   const { request, client } = offering
   if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
   if (storablePath(request.path) === undefined || storablePath(offer.path) === undefined) return undefined
-  if (!isCredentialFree(request, offer.dependsOnCookies) || !tools.isServed(offering.generation)) return undefined
+  if (!isCredentialFree(request, offer.dependsOnCookies, offering.affinityCookie) || !tools.isServed(offering.generation))
+    return undefined
   const purgeables = purgeablesOf(offering, offer)
   const made = { seq: offer.seq ?? tools.ledger.last }
   const isPurged = (entry: Purgeable) =>
@@ -230,7 +233,8 @@ class AdmissionTicket {
     const { offering, offer, purgeables, coding } = this.#admitted
     if (fill === undefined || !this.#tools.isServed(offering.generation) || offer.expiresAt <= this.#tools.clock.now())
       return false
-    if (!mayEnterL0(offering.request, coding, head, offer.dependsOnCookies)) return false
+    const { dependsOnCookies } = offer
+    if (!mayEnterL0(offering.request, coding, head, { dependsOnCookies, affinityCookie: offering.affinityCookie })) return false
     return purgeables.every((entry) => this.#tools.ledger.mayStore(fill, entry, 'l0'))
   }
 

@@ -3,6 +3,7 @@ import { asError, systemClock } from '@svc/core'
 import type { BodyWriter, ClientInfo, HeaderList, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
 import { serverLog } from '@svc/telemetry'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
+import { withAffinity } from '../generation/affinity.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
@@ -173,7 +174,17 @@ export class RequestContext {
     const site = this.site?.config.id ?? ''
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
-    const offering = { request, client, generation: generation.number, site, pathGroup, accessLogs, isOfSpelling }
+    const { session_cookie_name: affinityCookie } = generation.config.scaling
+    const offering = {
+      request,
+      client,
+      generation: generation.number,
+      site,
+      pathGroup,
+      accessLogs,
+      affinityCookie,
+      isOfSpelling,
+    }
     return this.#l0.offer(admission, offering, offer)
   }
 
@@ -227,7 +238,7 @@ export class RequestContext {
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
     // Before it is sent: the body may be lent for this call alone.
     this.#l0.store(head, body ?? (this.request.method === 'HEAD' ? undefined : empty))
-    this.exchange.respond(head, body)
+    this.exchange.respond(this.#sentHead(head), body)
   }
 
   /** Sends the head of a streamed response. */
@@ -237,7 +248,7 @@ export class RequestContext {
     this.#status = head.status
     const sendsBody = this.#sendsBody(head.status)
     this.#l0.startCopy(head, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
-    const writer = this.exchange.stream(head, options)
+    const writer = this.exchange.stream(this.#sentHead(head), options)
     if (!sendsBody) return writer
     const count = (chunk: Uint8Array | undefined) => {
       if (chunk === undefined) return
@@ -307,6 +318,13 @@ export class RequestContext {
   /** Engines leave out the body of these (RFC 9110 sections 9.3.2, 15.3.5 and 15.4.5). */
   #sendsBody(status: number): boolean {
     return status !== 204 && status !== 304 && this.request.method !== 'HEAD'
+  }
+
+  /** With the fields for this client alone: caches do not get them. */
+  #sentHead(head: ResponseHead): ResponseHead {
+    const { affinity } = this.generation
+    if (affinity === undefined || this.pathGroup === 'builtin') return head
+    return withAffinity(head, affinity, this.exchange.request, this.client.scheme)
   }
 
   #finalHead(unshaped: ResponseHead): ResponseHead {
