@@ -1,3 +1,4 @@
+// Starts first: it starts many servers.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'

@@ -1,3 +1,4 @@
+// Starts first: it starts many servers.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Runs alone: it waits for many limits.
+// Starts first: it waits for many limits.
 import type { TestContext } from 'node:test'
 import { sendHttp1, sendHttp2 } from './contract-client.ts'
 import { engineContract } from './engine-contract.ts'

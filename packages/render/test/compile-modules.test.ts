@@ -1,3 +1,4 @@
+// Runs alone: it starts many processes.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Runs alone: it starts and kills processes.
+// Starts first: it starts and kills processes.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
