@@ -1,5 +1,6 @@
 import type { SharedScript } from '@svc/cache'
 import { asError, type Clock } from '@svc/core'
+import { coalesce } from '@svc/processes'
 import type { Revocations } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { InstanceRedis } from './instance-redis.ts'
@@ -51,7 +52,6 @@ export class SharedRevocations {
   readonly #options: SharedRevocationsOptions
   #unsubscribe: (() => void) | undefined
   #cancelCompare: (() => void) | undefined
-  #comparing: Promise<void> | undefined
   #isClosed = false
 
   constructor(options: SharedRevocationsOptions) {
@@ -66,16 +66,15 @@ export class SharedRevocations {
     await this.compare()
   }
 
-  /** Brings the revocations of this instance to the others, and takes over theirs. Never rejects. */
-  compare(): Promise<void> {
-    // A session that ends during a comparison is shared by itself, and another comparison now would find the same.
-    this.#comparing ??= this.#exchange(this.#options.own.all()).finally(() => {
-      this.#comparing = undefined
-      this.#cancelCompare?.()
-      if (!this.#isClosed) this.#cancelCompare = this.#options.clock.after(COMPARE_MS, () => void this.compare())
-    })
-    return this.#comparing
-  }
+  /**
+   * Brings the revocations of this instance to the others, and takes over theirs. Never rejects. Calls during a comparison share the
+   * next one: that one may have read Redis before another instance wrote to it.
+   */
+  readonly compare = coalesce(async () => {
+    await this.#exchange(this.#options.own.all())
+    this.#cancelCompare?.()
+    if (!this.#isClosed) this.#cancelCompare = this.#options.clock.after(COMPARE_MS, () => void this.compare())
+  })
 
   /** Shares sessions that have just ended. Never rejects: those that Redis does not take now, it gets with the next comparison. */
   share(ended: Revocations): Promise<void> {
