@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
+import { PROXY_LEASE_KIND } from '@svc/cache'
 import { type Channel, type Clock, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
 import { masterMethods, PROTOCOL_VERSION } from '@svc/protocol'
 import { Leases } from '../src/leases/leases.ts'
@@ -144,7 +145,7 @@ test('past the bound no lease is recorded, and none is refused', () => {
 })
 
 test('a label that takes all leases it can get leaves some to others, in the proxy cache too', () => {
-  for (const kind of ['', 'proxy\0']) {
+  for (const kind of ['', `${PROXY_LEASE_KIND}\0`]) {
     const { desk, replies, ask } = openTable(8)
     const greedy = Array.from({ length: 8 }, (_, index) => `${kind}greedy\0/${index}`)
     for (const key of greedy) {
@@ -160,6 +161,12 @@ test('a label that takes all leases it can get leaves some to others, in the pro
     ask(a, `${kind}greedy\0/again`)
     assert.deepEqual(replies.get(`a ${kind}greedy\0/again`), { granted: true, id: 6 })
   }
+})
+
+test('a site with the label proxy has the share of a site', () => {
+  const { desk, ask } = openTable(8)
+  for (let index = 0; index < 8; index++) ask(a, `proxy\0/${index}\0`)
+  assert.equal(desk.held, 4)
 })
 
 type LeaseMethods = Pick<typeof masterMethods, 'lease' | 'leaseEnded'>

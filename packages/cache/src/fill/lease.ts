@@ -118,3 +118,6 @@ function inTime(reply: Promise<LeaseReply>, timeoutMs: number, clock: Pick<Clock
     reply.then(resolve, reject).finally(cancel)
   })
 }
+
+/** The keys of leases for responses of upstreams begin with it and a NUL, others with the label of a site: no label begins with a colon. */
+export const PROXY_LEASE_KIND = ':proxy'

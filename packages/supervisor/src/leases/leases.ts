@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { PROXY_LEASE_KIND } from '@svc/cache'
 import { type CallContext, type Clock, SharedPlaces } from '@svc/core'
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 
@@ -30,7 +31,7 @@ function boundedKey(key: string): string {
 /** The label of the site or location that a key is of: the keys of a proxy cache begin with their kind. */
 function labelOf(key: string): string {
   const [first = '', second = ''] = key.split('\0', 2)
-  return first === 'proxy' ? second : first
+  return first === PROXY_LEASE_KIND ? second : first
 }
 
 interface Waiter {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { EntryStore, ProxyStore, type PurgeOrder } from '@svc/cache'
+import { EntryStore, PROXY_LEASE_KIND, ProxyStore, type PurgeOrder } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
 import { asError, type Clock, type CloseStack } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
@@ -72,7 +72,8 @@ export class Caches {
     })
     this.leases = new Leases({
       clock,
-      timeoutMs: (key) => (key.startsWith('proxy\0') ? PROXY_LEASE_MS : spec().config.render.timeout_ms + LEASE_MARGIN_MS),
+      timeoutMs: (key) =>
+        key.startsWith(`${PROXY_LEASE_KIND}\0`) ? PROXY_LEASE_MS : spec().config.render.timeout_ms + LEASE_MARGIN_MS,
       onExpired: (key) =>
         logger.warn({ key: key.replaceAll('\u0000', ' ') }, 'lease timed out: a render or a fetch held it for too long'),
     })

@@ -5,6 +5,7 @@ import {
   firstField,
   freshnessOf,
   type LateWaiter,
+  PROXY_LEASE_KIND,
   type ProxyAddress,
   type ProxyEntry,
   type SharedFill,
@@ -15,7 +16,7 @@ import type { ProxyParts } from './shared-response.ts'
 import { UpstreamFetch } from './upstream-fetch.ts'
 
 /** The keys of leases begin with it, before the key of the entry, which begins with the label and the URI. */
-export const LEASE_KIND = 'proxy\0'
+export const LEASE_KIND = `${PROXY_LEASE_KIND}\0`
 /** How long other workers wait for an upstream to begin its response: past that each sends its own request. */
 const HEAD_MS = 30_000
 /** How long they wait for the rest of it. */
