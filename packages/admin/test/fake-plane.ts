@@ -33,14 +33,13 @@ const site = (id: string, label = id, tenant?: string): SiteSummary => ({
   hasApp: true,
 })
 
+const life = { thread: 3, state: 'idle', started_at: '2026-01-01T00:00:00.000Z', last_build_ms: 12 } as const
+/** An isolate of a site. */
+export const isolate = { site: 'shop', label: 'shop', host: 'h1', ...life, heap_bytes: 1_000_000, requests: 5 }
+
 /** A release of a site. */
-export const release: Release = {
-  id: 'r1',
-  created_at: '2026-01-01T00:00:00.000Z',
-  source: '/srv/releases/r1',
-  state: 'ready',
-  live: true,
-}
+const made = { created_at: '2026-01-01T00:00:00.000Z', source: '/srv/releases/r1' }
+export const release: Release = { id: 'r1', ...made, state: 'ready', live: true }
 
 export const flow: Flow = {
   request_id: 'id-7',
@@ -262,7 +261,8 @@ export class FakePlane implements ControlPlane {
       this.calls.push({ heapSnapshot: site })
       return { file: '/srv/state/heap-snapshots/x.heapsnapshot', bytes: 7, host: 'host-1' }
     },
-    isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0, last_build_ms: [12] }],
+    pools: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }],
+    isolates: async (sites = ['shop', 'blog']) => ({ isolates: sites.map((site) => ({ ...isolate, site })), missing: ['h2'] }),
   }
 
   readonly sites: { -readonly [Key in keyof ControlPlane['sites']]: ControlPlane['sites'][Key] } = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type PurgeOrder, planeOfTenant } from '../src/index.ts'
-import { FakePlane } from './fake-plane.ts'
+import { FakePlane, isolate } from './fake-plane.ts'
 
 const drop = (...scopes: PurgeOrder['scopes']): PurgeOrder => ({ layers: ['isr'], scopes, mode: 'drop' })
 
@@ -15,9 +15,11 @@ test('a tenant sees its own sites, with their hosts, servers and isolates', asyn
   assert.equal(sites.ofHost('blog.test'), undefined)
   assert.equal(sites.hostsBeside('blog.test'), undefined)
   assert.equal(sites.vhosts().length, 1)
-  assert.equal((await renderers.isolates()).length, 1)
+  assert.deepEqual(await renderers.isolates(), { isolates: [isolate], missing: ['h2'] })
+  assert.deepEqual(await renderers.isolates(['blog']), { isolates: [], missing: ['h2'] })
+  assert.equal((await renderers.pools()).length, 1)
   const other = planeOfTenant(new FakePlane(), 'nobody')
-  assert.deepEqual([other.sites.list(), other.sites.vhosts(), await other.renderers.isolates()], [[], [], []])
+  assert.deepEqual([other.sites.list(), other.sites.vhosts(), (await other.renderers.isolates()).isolates], [[], [], []])
 })
 
 test('a site of another tenant answers as one that does not exist', async () => {

@@ -98,10 +98,49 @@ export const isolatePool = guard.object({
   threads: guard.number,
   active: guard.number,
   queued: guard.number,
-  /** Of each isolate: milliseconds from the beginning of its creation until it took requests; 0 since a flush. */
-  last_build_ms: guard.arrayOf(guard.number),
 })
 export type IsolatePool = Guarded<typeof isolatePool>
+
+/** `ending`: it takes no new request, since a fresh isolate has its place. */
+const isolateState = guard.oneOf('starting', 'idle', 'busy', 'ending')
+
+/** One isolate, as its render host knows it. */
+export const hostIsolate = guard.object({
+  site: guard.string,
+  /** Number of its thread in the process of the host. */
+  thread: guard.number,
+  state: isolateState,
+  /** Milliseconds since the epoch; absent: its thread has had no request yet, or lost the isolate before. */
+  startedAt: guard.optional(guard.number),
+  /** Milliseconds from the beginning of its creation until it took requests; 0: none was built yet, or since a flush. */
+  lastBuildMs: guard.number,
+  /** Absent: it did not tell in time, since its code runs. */
+  heapBytes: guard.optional(guard.number),
+  /** Requests that came to it. */
+  requests: guard.number,
+})
+export type HostIsolate = Guarded<typeof hostIsolate>
+
+/** One isolate for display. */
+const isolateReport = guard.object({
+  site: guard.string,
+  label: guard.string,
+  host: guard.string,
+  thread: guard.number,
+  state: isolateState,
+  started_at: guard.nullable(guard.string),
+  last_build_ms: guard.number,
+  heap_bytes: guard.nullable(guard.number),
+  requests: guard.number,
+})
+
+/** The isolates of the hosts that answered in time. */
+export const isolateList = guard.object({
+  isolates: guard.arrayOf(isolateReport),
+  /** Hosts that did not. */
+  missing: guard.arrayOf(guard.string),
+})
+export type IsolateList = Guarded<typeof isolateList>
 
 /** The share of one label in a store. */
 const labelShare = guard.object({

@@ -1,5 +1,5 @@
 import { guard, method } from '@svc/core'
-import { loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
+import { hostIsolate, loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
 import type { HostSpec } from './generation.ts'
 import { logBatch } from './log-messages.ts'
 import { siteSurvey } from './reports.ts'
@@ -14,8 +14,6 @@ const poolStatus = guard.object({
   threads: guard.number,
   active: guard.number,
   queued: guard.number,
-  /** Of each isolate: milliseconds from the beginning of its creation until it took requests; 0 since a flush. */
-  lastBuildMs: guard.optional(guard.arrayOf(guard.number)),
 })
 
 /** Methods of a render host for the master, whichever process started it. */
@@ -43,6 +41,11 @@ export const hostCommandMethods = {
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
   /** The compiled modules of each isolate of a site. */
   modules: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.arrayOf(guard.arrayOf(loadedModule)) })),
+  /** The isolates of these sites, or of all. Answered at once, whatever their code does. */
+  isolates: method(
+    guard.object({ sites: guard.optional(guard.arrayOf(guard.string)) }),
+    guard.object({ isolates: guard.arrayOf(hostIsolate) }),
+  ),
   /** Gives a site fresh isolates: warmed first, then swapped in at once; requests in flight end on the old ones. */
   flush: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Routes that were asked for, by site: what a successor should have loaded before it takes over. */

@@ -4,6 +4,7 @@ import { auditPage, auditRecord } from './audit-messages.ts'
 import {
   appReset,
   cacheReport,
+  isolateList,
   isolateModules,
   isolatePool,
   leaseOutcome,
@@ -135,8 +136,10 @@ export const masterMethods = {
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
   /** Forgets the routes and modules of the site that has this app directory or root. */
   resetApp: method(guard.object({ root: guard.string }), appReset),
-  /** The isolates of all hosts, as of their last sign of life. */
-  isolates: method(guard.nothing, guard.object({ pools: guard.arrayOf(isolatePool) })),
+  /** The render threads of all hosts by site, as of their last sign of life. */
+  pools: method(guard.nothing, guard.object({ pools: guard.arrayOf(isolatePool) })),
+  /** The isolates of these sites, or of all. */
+  isolates: method(guard.object({ sites: guard.optional(guard.arrayOf(guard.string)) }), isolateList),
   /** The compiled modules of each isolate of a site. */
   modules: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.arrayOf(isolateModules) })),
   /** Writes the heap of an isolate of a site into a file of the state directory. `host`: where the isolate runs. */

@@ -103,3 +103,26 @@ test('many requests at once are spread over more threads', async (t) => {
   assert.match((await host.render('a', '/')).text, /fine/)
   for (const call of calls) call.abort()
 })
+
+test('isolates are listed at once while code of one never ends: its memory is unknown then', async (t) => {
+  const sites = [
+    { id: 'loop', root: tempSite(t, { 'app/page.tsx': 'export default () => { for (;;); }' }) },
+    { id: 'calm', root: tempSite(t, { 'app/page.tsx': 'export default () => <p>fine</p>' }) },
+  ]
+  const host = await HostProcess.start(t, { sites, render: { timeout_ms: 60_000 } })
+  assert.deepEqual(await host.isolates(), [])
+  await host.render('calm', '/')
+  const call = host.worker.open('render', await host.request('loop', '/'), { timeoutMs: 60_000 })
+  call.reply.catch(() => undefined)
+  const find = async (site: string) => (await host.isolates(site)).at(0)
+  await waitFor('the loop', async () => (await find('loop'))?.state === 'busy', PROCESS_WAIT_MS)
+  const listed = await host.isolates()
+  const [loop, calm] = ['loop', 'calm'].map((id) => listed.find(({ site }) => site === id))
+  assert.deepEqual([loop?.state, loop?.heapBytes, loop?.requests], ['busy', undefined, 1])
+  assert.deepEqual([calm?.state, calm?.requests], ['idle', 1])
+  assert.ok((calm?.heapBytes ?? 0) > 100_000 && (calm?.startedAt ?? 0) > 0)
+  assert.notEqual(loop?.thread, calm?.thread)
+  call.abort()
+  await waitFor('the end of the isolate', async () => (await find('loop'))?.state === 'starting', PROCESS_WAIT_MS)
+  assert.deepEqual([(await find('loop'))?.startedAt, (await find('loop'))?.requests], [undefined, 0])
+})

@@ -256,6 +256,11 @@ export class HostProcess {
     return (await this.master.call('flush', { site }, { timeoutMs: TIMEOUT_MS })).isolates
   }
 
+  /** The isolates of a site, or of all. */
+  async isolates(...sites: string[]) {
+    return (await this.master.call('isolates', sites.length === 0 ? {} : { sites }, { timeoutMs: TIMEOUT_MS })).isolates
+  }
+
   ping() {
     return this.master.call('ping', undefined, { timeoutMs: TIMEOUT_MS })
   }

@@ -6,7 +6,18 @@ import type { UnitHost } from './unit-host.ts'
 /** The master times out earlier on calls that it does not want to wait for. */
 const FORWARD_TIMEOUT_MS = 120_000
 
-const FORWARDED = ['survey', 'siteChanged', 'purgeModules', 'modules', 'flush', 'usedRoutes', 'warm', 'ping', 'metrics'] as const
+const FORWARDED = [
+  'survey',
+  'siteChanged',
+  'purgeModules',
+  'modules',
+  'isolates',
+  'flush',
+  'usedRoutes',
+  'warm',
+  'ping',
+  'metrics',
+] as const
 type Forwarded = Pick<Handlers<typeof hostCommandMethods>, (typeof FORWARDED)[number]>
 
 /** Calls that go to the render host unchanged. */

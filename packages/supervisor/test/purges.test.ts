@@ -4,7 +4,7 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { PurgeOrder } from '@svc/cache'
-import type { IsolateModules } from '@svc/protocol'
+import type { IsolateList, IsolateModules } from '@svc/protocol'
 import { fetchHttp, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { Instance, type Running, type WorkerFacts } from './harness.ts'
 
@@ -174,12 +174,27 @@ test('a rolling restart gives every render host a successor, and no two restarts
   assert.equal((await control.call('restartStatus', { id: 'unknown', wait: true }, PATIENCE)).status, undefined)
 })
 
-test('the modules of a site are listed by host', async (t) => {
+test('the modules of a site, and the isolates, are listed by host', async (t) => {
   const server = await new Instance(t).start()
   await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))
   const { isolates } = JSON.parse(await server.fetch('/modules?site=shop')) as { readonly isolates: readonly IsolateModules[] }
   assert.equal(new Set(isolates.map(({ host, pid }) => `${host} ${pid}`)).size, 2)
   for (const { modules } of isolates) assert.equal(modules[0]?.file, '/srv/shop/app/page.tsx')
+  const listed: IsolateList = JSON.parse(await server.fetch('/isolates'))
+  assert.equal(new Set(listed.isolates.map(({ host }) => host)).size, 2)
+  const started_at = '1970-01-01T00:00:00.000Z'
+  const facts = {
+    site: 'shop',
+    label: 'shop',
+    thread: 3,
+    state: 'idle',
+    started_at,
+    last_build_ms: 12,
+    heap_bytes: 1_000,
+    requests: 5,
+  }
+  for (const { host: _, ...isolate } of listed.isolates) assert.deepEqual(isolate, facts)
+  assert.deepEqual(listed.missing, [])
 })
 
 test('flushes and module purges are summed over the hosts, and an unknown site is refused', async (t) => {

@@ -16,6 +16,7 @@ import type {
   FlowPage,
   FlowQuery,
   HealthReport,
+  IsolateList,
   IsolateModules,
   IsolatePool,
   IssueReply,
@@ -111,7 +112,10 @@ export interface Renderers {
   restart(): Promise<RestartStatus>
   /** `wait`: resolves at its end. Undefined: there was none of that id. */
   restartStatus(id: string, wait: boolean): Promise<RestartStatus | undefined>
-  isolates(): Promise<readonly IsolatePool[]>
+  /** The render threads of each host by site. */
+  pools(): Promise<readonly IsolatePool[]>
+  /** The isolates of sites, or of all, in the hosts that answer in time. @throws SUP_UNKNOWN_SITE */
+  isolates(sites?: readonly string[]): Promise<IsolateList>
   /** The compiled modules of each isolate of a site. @throws SUP_UNKNOWN_SITE */
   modules(site: string): Promise<readonly IsolateModules[]>
   /** Writes the heap of an isolate of a site into a file of the state directory. @throws SUP_UNKNOWN_SITE, SUP_SNAPSHOT, RENDER_SNAPSHOT */

@@ -94,7 +94,8 @@ function renderersFor(renderers: Renderers, own: Sites): Renderers {
     flush: async (id) => renderers.flush(requireSite(own, id).id),
     restart: forbidden('restart workers'),
     restartStatus: forbidden('see restarts of workers'),
-    isolates: async () => (await renderers.isolates()).filter(({ site }) => own.list().some(({ id }) => id === site)),
+    pools: async () => ofOwnSites(own, await renderers.pools()),
+    isolates: (wanted) => renderers.isolates(ownAmong(own, wanted)),
     modules: async (id) => renderers.modules(requireSite(own, id).id),
     heapSnapshot: forbidden('take heap snapshots'),
   }

@@ -22,7 +22,20 @@ export const poolSchema = () =>
     threads: z.int(),
     active: z.int(),
     queued: z.int(),
-    last_build_ms: z.array(z.number()),
+  })
+
+/** An isolate of a site. */
+export const isolateSchema = () =>
+  z.object({
+    site: z.string(),
+    label: z.string(),
+    host: z.string(),
+    thread: z.int(),
+    state: z.enum(['starting', 'idle', 'busy', 'ending']),
+    started_at: z.nullable(z.string()),
+    last_build_ms: z.number(),
+    heap_bytes: z.nullable(z.int()),
+    requests: z.int(),
   })
 
 /** A route of a site. */

@@ -1,5 +1,5 @@
 import { asError, codeOf } from '@svc/core'
-import type { HostEndpoint, IsolateModules, ModulePurge, SiteSurvey } from '@svc/protocol'
+import type { HostEndpoint, HostIsolate, IsolateModules, ModulePurge, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors/errors.ts'
 import { hostsServing, type ReachableHost } from './running-host.ts'
@@ -7,6 +7,7 @@ import { hostsServing, type ReachableHost } from './running-host.ts'
 /** Ample time to compile a site from scratch on a busy machine. */
 const FLUSH_TIMEOUT_MS = 60_000
 const MODULES_TIMEOUT_MS = 30_000
+const ISOLATES_TIMEOUT_MS = 2_000
 const CHANGE_TIMEOUT_MS = 30_000
 /** A scan times out after a third of this; it may have to wait for others. */
 const SURVEY_TIMEOUT_MS = 30_000
@@ -90,6 +91,26 @@ export async function listModules(hosts: readonly ReachableHost[], site: string,
     return isolates.map((modules) => ({ host: id, pid, modules }))
   })
   return answers.flatMap((found) => found ?? [])
+}
+
+/** Isolates by host, and the hosts that did not answer in time. */
+interface FoundIsolates {
+  readonly isolates: readonly (HostIsolate & { readonly host: string })[]
+  readonly missing: readonly string[]
+}
+
+/** Returns the isolates of sites, or of all, over all hosts. */
+export async function listIsolates(
+  hosts: readonly ReachableHost[],
+  sites: readonly string[] | undefined,
+  logger: Logger,
+): Promise<FoundIsolates> {
+  const answers = await askAll(hosts, logger, async ({ id, peer }) => {
+    const { isolates } = await peer.call('isolates', { sites: sites?.slice() }, { timeoutMs: ISOLATES_TIMEOUT_MS })
+    return isolates.map((isolate) => ({ host: id, ...isolate }))
+  })
+  const missing = hosts.filter((_, index) => answers[index] === undefined).map(({ id }) => id)
+  return { isolates: answers.flatMap((found) => found ?? []), missing }
 }
 
 /** Files of a site that have changed, and the hosts that render the site. */

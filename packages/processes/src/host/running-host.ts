@@ -17,8 +17,6 @@ export interface PoolStatus {
   readonly threads: number
   readonly active: number
   readonly queued: number
-  /** Of each isolate. */
-  readonly lastBuildMs?: readonly number[] | undefined
 }
 
 /** A render host that serves, started by this process or by the unit of its site. */

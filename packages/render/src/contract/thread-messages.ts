@@ -91,6 +91,8 @@ export type HostToThread =
   | { readonly t: 'body'; readonly number: number; readonly bytes: Uint8Array | undefined }
   /** Files of the site changed; an empty list: look at everything. Answered by `updated`. */
   | { readonly t: 'update'; readonly manifest: SiteManifest; readonly files: readonly string[] }
+  /** Asks for the memory in use. Answered by `measured`, when code of the isolate lets it. */
+  | { readonly t: 'measure' }
   /** Ends the isolate. Answered by `closed`. */
   | { readonly t: 'close' }
 
@@ -115,4 +117,6 @@ export type ThreadToHost =
   | { readonly t: 'stuck'; readonly reason: LossReason }
   /** `evicted`: ids of the modules that have changed. */
   | { readonly t: 'updated'; readonly evicted: readonly string[] }
+  /** `heapBytes` undefined: there is no isolate. */
+  | { readonly t: 'measured'; readonly heapBytes: number | undefined }
   | { readonly t: 'closed' }

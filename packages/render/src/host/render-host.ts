@@ -1,6 +1,6 @@
 import { forgetModules } from '@svc/compile/caches'
 import type { CallContext, Handlers } from '@svc/core'
-import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
+import type { HostIsolate, hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
 import {
   addDataCounts,
   addProcessMetrics,
@@ -126,6 +126,7 @@ export class RenderHost {
         if (message.purge.changedCode === undefined) this.#sites.clearAhead()
         return await this.#caches.handlers.purge(message, context)
       },
+      isolates: async ({ sites }) => ({ isolates: await this.#isolates(sites) }),
       flush: async ({ site }) => ({ isolates: await this.#sites.flush(site) }),
       usedRoutes: () => ({
         sites: [...this.#sites.all]
@@ -297,8 +298,14 @@ export class RenderHost {
       const all = pools.map(({ counts }) => counts)
       const sum = (name: 'threads' | 'active' | 'queued') => all.reduce((total, counts) => total + counts[name], 0)
       const sums = { threads: sum('threads'), active: sum('active'), queued: sum('queued') }
-      return [{ site: id, ...sums, lastBuildMs: pool.lastBuildMs }]
+      return [{ site: id, ...sums }]
     })
+  }
+
+  async #isolates(wanted: readonly string[] | undefined): Promise<HostIsolate[]> {
+    const sites = [...this.#sites.all].filter(({ id }) => wanted?.includes(id) ?? true)
+    const found = await Promise.all(sites.flatMap(({ pools }) => pools).map((pool) => pool.isolates()))
+    return found.flat()
   }
 
   #threadCounts(): { active: number; idle: number } {

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { HostIsolate } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
 import type { LossReason, ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
@@ -100,15 +101,19 @@ export class SitePool implements BudgetMember {
     return counts
   }
 
-  /** Of each isolate: how long it took until it was ready, in milliseconds. */
-  get lastBuildMs(): number[] {
-    return [...this.#slots].map((slot) => slot.lastBuildMs)
+  /** Its isolates. Resolves within a bounded time. */
+  async isolates(): Promise<HostIsolate[]> {
+    const { site } = this.#options.settings
+    const slots = [...this.#slots]
+    await Promise.all(slots.map((slot) => slot.measure()))
+    const isEnding = this.#isClosed || this.#drained !== undefined
+    return slots.map(({ record, active }) => ({ site, ...record.facts(active > 0, isEnding) }))
   }
 
   /** Begins to serve in the place of another pool. How long its isolates took so far is forgotten. */
   takeOver(): void {
     this.#isReplacing = false
-    for (const slot of this.#slots) slot.lastBuildMs = 0
+    for (const slot of this.#slots) slot.record.buildMs = 0
   }
 
   get longestIdleMs(): number | undefined {

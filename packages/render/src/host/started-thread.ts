@@ -24,6 +24,8 @@ interface ThreadEvents {
 export class StartedThread {
   /** The settings that it was started with. */
   readonly base: ThreadBase
+  /** Its number in the process. */
+  readonly number: number
   readonly #pool: Piscina
   /** Resolves when the program has been loaded, or never will be. */
   readonly #started = Promise.withResolvers<void>()
@@ -48,6 +50,7 @@ export class StartedThread {
       env: {},
       trackUnmanagedFds: false,
     })
+    this.number = this.#pool.threads[0]?.threadId ?? 0
     this.#pool.on('message', (message: { link: MessagePort }) => this.#linked(message.link))
     this.#pool.on('error', (error: Error) => this.#ended(error))
     // The error that ended it is told after this, in the same turn.

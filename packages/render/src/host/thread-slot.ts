@@ -12,6 +12,7 @@ import type {
 } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { transferable } from '../thread/thread-link.ts'
+import { IsolateRecord } from './isolate-record.ts'
 import type { StartedThread } from './started-thread.ts'
 
 /** How long a thread may take to end its isolate before it is ended itself. */
@@ -61,8 +62,7 @@ interface SlotOptions {
  * requests wait for a thread that starts while another has room.
  */
 export class ThreadSlot {
-  /** How long its isolate took from the beginning of its creation until it was ready, in milliseconds; 0: not known. */
-  lastBuildMs = 0
+  readonly record: IsolateRecord
   readonly #options: SlotOptions
   readonly #thread: StartedThread
   readonly #jobs = new TransientMap<number, ThreadJob>()
@@ -79,6 +79,7 @@ export class ThreadSlot {
   constructor(options: SlotOptions) {
     this.#options = options
     this.#thread = options.thread
+    this.record = new IsolateRecord(options.thread.number)
     this.#opened.promise.catch(() => undefined)
     this.#thread.own({ linked: (port) => this.#linked(port), ended: (error) => this.#died(error) })
   }
@@ -99,6 +100,7 @@ export class ThreadSlot {
   /** Hands a job over, together with the others of this turn: a task of the pool costs the same for many. */
   run(job: ThreadJob): void {
     this.#jobs.set(job.task.number, job)
+    if (job.task.kind !== 'inspect') this.record.requests++
     if (this.#turn.length === 0) queueMicrotask(() => this.#handOver())
     this.#turn.push(job.task)
   }
@@ -135,6 +137,11 @@ export class ThreadSlot {
     this.#updates.push(resolve)
     this.send(message)
     return await promise
+  }
+
+  /** Asks how much memory the isolate uses. Resolves when the record has it, or after a time. */
+  async measure(): Promise<void> {
+    if (this.isReady) await this.record.measure(() => this.send({ t: 'measure' }))
   }
 
   /** True if a job is far past its deadline: the thread is stalled. */
@@ -201,9 +208,13 @@ export class ThreadSlot {
         events.log(message.level, message.requestId, message.text)
         break
       case 'built':
-        this.lastBuildMs = message.buildMs
+        this.record.built(message.buildMs)
+        break
+      case 'measured':
+        this.record.measured(message.heapBytes)
         break
       case 'lost':
+        this.record.lost()
         events.lost(message.reason)
         break
       case 'stuck':

@@ -121,6 +121,11 @@ export class SiteSession implements RequestOwner {
     },
   }
 
+  /** Memory that its isolate uses, in bytes. Rejects if the isolate is gone. */
+  heapBytes(): Promise<number> {
+    return this.#isolate.heapBytes()
+  }
+
   /** Writes the heap of its isolate into a file. Resolves with the bytes of the file. @throws RENDER_SNAPSHOT */
   heapSnapshot(target: SnapshotTarget): Promise<number> {
     return this.#isolate.heapSnapshot(target)

@@ -153,6 +153,9 @@ class SiteThread {
       case 'update':
         this.#update(message).catch((error: unknown) => this.#link.log('error', '', JSON.stringify(toWire(error))))
         break
+      case 'measure':
+        void this.#measure()
+        break
       case 'close':
         this.#close().catch((error: unknown) => this.#link.log('error', '', String(codeOf(error))))
         break
@@ -165,6 +168,13 @@ class SiteThread {
     const session = this.#current ?? (await this.#session)
     const evicted = await session?.modules.update(manifest, files)
     this.#link.post({ t: 'updated', evicted: [...(evicted ?? [])] })
+  }
+
+  /** Never rejects. */
+  async #measure(): Promise<void> {
+    // The isolate may end meanwhile.
+    const heapBytes = await this.#current?.heapBytes().catch(() => undefined)
+    this.#link.post({ t: 'measured', heapBytes })
   }
 
   /** Forgets compiled modules, and where imports lead. */

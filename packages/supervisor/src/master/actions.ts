@@ -1,12 +1,13 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
-import { flushSite, forgetModules, listModules, SupervisorError } from '@svc/processes'
+import { flushSite, forgetModules, listIsolates, listModules, SupervisorError } from '@svc/processes'
 import type {
   AppReset,
   CacheReport,
   FlowPage,
   FlowQuery,
+  IsolateList,
   IsolateModules,
   IsolatePool,
   ModulePurge,
@@ -72,19 +73,38 @@ export async function resetApp(parts: MasterParts, root: string): Promise<AppRes
   return { sites: found.map(({ id }) => id), roots, evicted, l0, isr }
 }
 
-/** The isolates of all hosts, as of their last pong. */
+/** The render threads of all hosts by site, as of their last pong. */
 export function isolatePools(parts: MasterParts): IsolatePool[] {
   return parts.hosts.running.flatMap(({ id, pid, pools }) =>
-    pools.map(({ site, threads, active, queued, lastBuildMs = [] }) => ({
-      host: id,
-      pid,
-      site,
-      threads,
-      active,
-      queued,
-      last_build_ms: [...lastBuildMs],
-    })),
+    pools.map(({ site, threads, active, queued }) => ({ host: id, pid, site, threads, active, queued })),
   )
+}
+
+/**
+ * The isolates of sites, or of all.
+ * @throws SUP_UNKNOWN_SITE
+ */
+export async function isolatesOf(
+  { hosts, spec, logger }: MasterParts,
+  sites: readonly string[] | undefined,
+): Promise<IsolateList> {
+  for (const site of sites ?? []) requireSite(spec(), site)
+  const asked = sites === undefined ? hosts.running : [...new Set(sites.flatMap((site) => hosts.runningFor(site)))]
+  const { isolates, missing } = await listIsolates(asked, sites, logger)
+  const labels = new Map(spec().sites.map(({ id, label }) => [id, label]))
+  const shown = isolates.map(({ site: id, host, thread, state, startedAt, lastBuildMs, heapBytes, requests }) => ({
+    site: id,
+    // A site that a reload has removed meanwhile.
+    label: labels.get(id) ?? id,
+    host,
+    thread,
+    state,
+    started_at: startedAt === undefined ? null : new Date(startedAt).toISOString(),
+    last_build_ms: lastBuildMs,
+    heap_bytes: heapBytes ?? null,
+    requests,
+  }))
+  return { isolates: shown, missing: [...missing] }
 }
 
 /**

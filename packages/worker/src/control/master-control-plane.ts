@@ -64,7 +64,8 @@ function renderersOf({ master }: ControlPlaneParts): Renderers {
     restartStatus: async (id, wait) => (await master.call('restartStatus', { id, wait }, wait ? WAIT : ANSWER)).status,
     modules: async (site) => (await master.call('modules', { site }, WORK)).isolates,
     heapSnapshot: (site) => master.call('heapSnapshot', { site }, WORK),
-    isolates: async () => (await master.call('isolates', undefined, ANSWER)).pools,
+    pools: async () => (await master.call('pools', undefined, ANSWER)).pools,
+    isolates: (sites) => master.call('isolates', { sites: sites?.slice() }, ANSWER),
   }
 }
 

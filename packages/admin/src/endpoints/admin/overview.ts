@@ -23,7 +23,7 @@ export const overview = endpoint({
       }),
     }),
   async handle({ sites, health, renderers, entries }) {
-    const [report, states, pools] = await Promise.all([health(), sites.states(), renderers.isolates()])
+    const [report, states, pools] = await Promise.all([health(), sites.states(), renderers.pools()])
     const listed = sites.list()
     const byState: Record<string, number> = {}
     for (const { id } of listed) {

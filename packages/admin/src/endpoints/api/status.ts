@@ -24,7 +24,7 @@ export const status = endpoint({
       last_reload: z.nullable(z.object({ at: z.string(), ok: z.boolean(), errors: z.array(z.string()) })),
     }),
   async handle(plane) {
-    const [{ sites: _, ...report }, pools] = await Promise.all([plane.instance.status(), plane.renderers.isolates()])
+    const [{ sites: _, ...report }, pools] = await Promise.all([plane.instance.status(), plane.renderers.pools()])
     return ok({ ...report, pools })
   },
 })

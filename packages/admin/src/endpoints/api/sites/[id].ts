@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
 import { success } from '../../../contract/schemas.ts'
 import { requireSite } from '../../../contract/scope.ts'
-import { poolSchema, routeSchema, siteFacts, siteFields } from '../../site-facts.ts'
+import { isolateSchema, routeSchema, siteFacts, siteFields } from '../../site-facts.ts'
 
 const counts = () => z.object({ entries: z.int(), bytes: z.int() })
 
@@ -17,22 +17,22 @@ export const siteDetails = endpoint({
       ...siteFields(),
       routes: z.nullable(z.array(routeSchema())),
       problems: z.array(z.string()),
-      isolates: z.array(poolSchema()),
+      isolates: z.array(isolateSchema()),
       cache: z.object({ isr: counts(), proxy: counts() }),
     }),
   async handle(plane, { params }) {
     const site = requireSite(plane.sites, params['id'] ?? '')
     const { id, label, hasApp } = site
-    const [[facts], table, isolates] = await Promise.all([
+    const [[facts], table, { isolates }] = await Promise.all([
       siteFacts(plane, [site]),
       // A site whose files are unreadable just now has the rest of its facts all the same.
       hasApp ? plane.sites.routes(id).catch(() => ({ routes: null, problems: ['the files cannot be read'] })) : noRoutes,
-      plane.renderers.isolates(),
+      plane.renderers.isolates([id]),
     ])
     return ok({
       ...facts,
       ...table,
-      isolates: isolates.filter((pool) => pool.site === id),
+      isolates,
       cache: plane.entries.usage([label]),
     })
   },
