@@ -134,9 +134,12 @@ test('an operator takes a server of an upstream group out of all workers and bac
   const socket = `unix:${dir}/none.sock`
   const servers = `${backends.map((address) => `server ${address};`).join(' ')} server ${socket} backup;`
   const file = join(dir, 'a.conf')
-  const text = `upstream back.end { ${servers} }\nserver { listen 127.0.0.1:0; server_name up.test; location / { proxy_pass http://back.end; } }\n`
+  const twice = `upstream twice { server ${backends[0]} down; server ${backends[0]}; }`
+  const places = `location / { proxy_pass http://back.end; } location /twice { proxy_pass http://twice; }`
+  const text = `upstream back.end { ${servers} } ${twice}\nserver { listen 127.0.0.1:0; server_name up.test; ${places} }\n`
   writeFiles(dir, { 'a.conf': text })
-  const more = `vhosts = ["${file}"]`
+  const rule = `[[route_rules]]\npattern = "/ruled"\nupstream = "http://${backends[1]}"`
+  const more = `vhosts = ["${file}"]\n${rule}`
   const state = { SVC_SERVER__STATE_DIR: tempDir(t) }
   let server = await start(t, more, state)
   const names = async () => {
@@ -187,6 +190,24 @@ test('an operator takes a server of an upstream group out of all workers and bac
       ['up', 'up'],
     ],
   )
+  // The address of a route rule, and servers of a group that share an address.
+  const ruled = (path: string) => fetchHttp(`${server.ready.listen.at(-1)}${path}`, { host: 'up.test' })
+  const direct = backends[1] ?? ''
+  assert.equal((await ruled('/ruled')).text, 'b')
+  assert.equal((await ask(server, 'PUT', `/upstreams/${direct}/${direct}`, { down: true })).status, 200)
+  assert.deepEqual([(await ruled('/ruled')).status, await names()], [502, ['a', 'b']])
+  const shared = await ask(server, 'PUT', `/upstreams/twice/${backends[0]}`, { down: true })
+  assert.deepEqual([shared.status, shared.json.code], [422, 'sup_override'])
+  assert.equal((await ask(server, 'PUT', `/upstreams/twice/${backends[0]}~2`, { down: true })).status, 200)
+  assert.equal((await ruled('/twice')).status, 502)
+  assert.equal((await ask(server, 'PUT', `/upstreams/twice/${backends[0]}~1`, { down: false })).status, 200)
+  assert.equal((await ruled('/twice')).text, 'a')
+  const upstreams = (await ask(server, 'GET', '/upstreams')).json.upstreams as { name: string; servers: Listed[] }[]
+  const shown = upstreams.map(({ name, servers: all }) => [name, ...all.map(({ id, state: now }) => `${id} ${now}`)])
+  assert.deepEqual(shown.slice(1), [
+    ['twice', `${backends[0]}~1 up`, `${backends[0]}~2 down`],
+    [direct, `${direct} down`],
+  ])
   const ofSocket = await ask(server, 'PUT', `/upstreams/back.end/${encodeURIComponent(socket)}`, { down: true })
   assert.deepEqual([ofSocket.status, ofSocket.json.server], [200, socket])
   const unknown = await ask(server, 'PUT', '/upstreams/back.end/127.0.0.1:1', { down: true })

@@ -103,6 +103,8 @@ const summary = {
   },
 }
 
+const server = { weight: 1, is_backup: false, is_down: false, avoided_by: 0, in_flight: 0, failures: 0 }
+
 /** The traffic of sites. */
 export const traffic: AnalyticsReport = {
   step_secs: 60,
@@ -317,9 +319,9 @@ export class FakePlane implements ControlPlane {
           name: 'backend',
           balance: 'round_robin',
           servers: [
-            { address: 'a:80', weight: 1, is_backup: false, is_down: false, avoided_by: 0, in_flight: 2, failures: 0 },
-            { address: 'b:80', weight: 1, is_backup: false, is_down: false, avoided_by: 1, in_flight: 0, failures: 3 },
-            { address: 'c:80', weight: 1, is_backup: true, is_down: true, avoided_by: 0, in_flight: 0, failures: 0 },
+            { ...server, id: 'a:80', address: 'a:80', in_flight: 2 },
+            { ...server, id: 'b:80', address: 'b:80', avoided_by: 1, failures: 3 },
+            { ...server, id: 'c:80', address: 'c:80', is_backup: true, is_down: true },
           ],
         },
       ],

@@ -119,3 +119,31 @@ test('cache_weight is a number within its bounds, and 1 where a site does not sa
     assert.match(problemLines(bad.dir, bad.result).join('\n'), /cache_weight/, wrong)
   }
 })
+
+test('each address that a route rule names directly is an upstream of its own, once, and a named group is none', async (t) => {
+  const rule = (upstream: string) => `{ pattern = "/${upstream.length}/**", upstream = "${upstream}" }`
+  const common = ['http://10.0.0.1:90/base', 'http://A.test', 'https://user:pass@a.test/x', 'backend']
+  const own = ['http://10.0.0.1:90', 'http://unix:/run/a.sock:/x', 'http://[::1]']
+  const text = `server.vhosts = ["a.conf"]
+route_rules = [${common.map(rule).join(', ')}]
+[[sites]]
+id = "shop"
+hostnames = ["shop.test"]
+root = "site"
+route_rules = [${own.map(rule).join(', ')}]`
+  const conf =
+    'upstream backend { server 10.0.0.9:1; }\nserver { listen 127.0.0.1:1; location / { proxy_pass http://10.0.0.1:90; } }'
+  const { result } = await loadText(t, text, {}, { 'a.conf': conf })
+  const { upstreams } = loaded(result).web
+  assert.deepEqual(
+    upstreams.map(({ name, servers }) => [name, ...servers.map(({ address }) => address)]),
+    [
+      ['backend', '10.0.0.9:1'],
+      ['10.0.0.1:90', '10.0.0.1:90'],
+      ['a.test:80', 'a.test:80'],
+      ['a.test:443', 'a.test:443'],
+      ['unix:/run/a.sock', 'unix:/run/a.sock'],
+      ['[::1]:80', '[::1]:80'],
+    ],
+  )
+})

@@ -112,6 +112,8 @@ export type Renewal = Guarded<typeof renewal>
 
 /** A server of an upstream group, over the workers that reported. */
 const upstreamServer = guard.object({
+  /** Its name in the group: see `serverIds`. */
+  id: guard.string,
   address: guard.string,
   weight: guard.number,
   is_backup: guard.boolean,

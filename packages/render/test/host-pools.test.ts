@@ -115,7 +115,11 @@ test('isolates are listed at once while code of one never ends: its memory is un
   const call = host.worker.open('render', await host.request('loop', '/'), { timeoutMs: 60_000 })
   call.reply.catch(() => undefined)
   const find = async (site: string) => (await host.isolates(site)).at(0)
-  await waitFor('the loop', async () => (await find('loop'))?.state === 'busy', PROCESS_WAIT_MS)
+  await waitFor(
+    'the loop',
+    async () => (await find('loop'))?.state === 'busy' && (await find('loop'))?.heapBytes === undefined,
+    PROCESS_WAIT_MS,
+  )
   const listed = await host.isolates()
   const [loop, calm] = ['loop', 'calm'].map((id) => listed.find(({ site }) => site === id))
   assert.deepEqual([loop?.state, loop?.heapBytes, loop?.requests], ['busy', undefined, 1])

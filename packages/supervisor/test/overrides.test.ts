@@ -167,6 +167,23 @@ test('a server that the file has down is up by an order, and down again after it
   assert.deepEqual(downOf(served.web), [[true]])
 })
 
+test('servers of a group with one address are down one by one, and the address alone names none of them', async (t) => {
+  const served = new Served()
+  served.web = { upstreams: [groupOf('app.v1', server('10.0.0.1:80'), server('x:80'), server('10.0.0.1:80', true))] }
+  const overrides = await open(tempDir(t))
+  const set = (id: string, isDown: boolean) =>
+    overrides.set(`upstreams.app.v1.${id}.down`, isDown, 'alice', served, served.change)
+  const means = /means several servers: 10\.0\.0\.1:80~1, 10\.0\.0\.1:80~2/
+  await assert.rejects(set('10.0.0.1:80', true), { code: 'SUP_OVERRIDE', message: means })
+  await assert.rejects(set('10.0.0.1:80~3', true), { code: 'UNKNOWN_UPSTREAM' })
+  await set('10.0.0.1:80~1', true)
+  await set('10.0.0.1:80~2', false)
+  assert.deepEqual(downOf(served.web), [[true, false, false]])
+  await overrides.reset('upstreams.app.v1.10.0.0.1:80~1.down', served.change)
+  await overrides.reset('upstreams.app.v1.10.0.0.1:80~2.down', served.change)
+  assert.deepEqual([downOf(served.web), overrides.list()], [[[false, false, true]], []])
+})
+
 test('unknown groups and servers, and a key that means servers of two groups, are errors', async (t) => {
   const served = new Served()
   served.web = { upstreams: [groupOf('app', server('v1.10.0.0.1:80')), groupOf('app.v1', server('10.0.0.1:80'))] }

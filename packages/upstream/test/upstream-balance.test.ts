@@ -199,20 +199,31 @@ test('the state of servers goes on in a group that has another server down, and 
   assert.ok(names(third, 4).includes('c'))
 })
 
-test('preparing any number of addresses touches no group in service, and those that are still configured stay', () => {
+test('a generation takes over the groups that it still has, and those that requests named', () => {
   const forgotten: string[] = []
   const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
-  const first = new UpstreamGroups([], tools)
-  const [kept, dropped, byRequest] = [
-    first.configured('10.0.0.1:80'),
-    first.configured('10.0.0.2:80'),
-    first.named('10.0.0.3:80'),
-  ]
-  const second = new UpstreamGroups([], tools, first)
-  for (let port = 1; port <= 1_010; port++) second.configured(`127.0.0.1:${port}`)
-  assert.equal(second.configured('10.0.0.1:80'), kept)
+  const direct = (address: string) => ({ ...groupOf([server(address)]), name: address })
+  const first = new UpstreamGroups([direct('10.0.0.1:80'), direct('10.0.0.2:80')], tools)
+  const [kept, dropped, byRequest] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'].map((address) => first.named(address))
+  const many = Array.from({ length: 1_010 }, (_, port) => direct(`127.0.0.1:${port + 1}`))
+  const second = new UpstreamGroups([direct('10.0.0.1:80'), ...many], tools, first)
+  for (const { name } of many) second.named(name)
+  assert.equal(second.named('10.0.0.1:80'), kept)
   assert.deepEqual([forgotten, second.named('10.0.0.3:80') === byRequest], [[], true])
   assert.deepEqual(first.leftBy(second), [dropped])
+})
+
+test('the state of servers is in the order of the configuration, backups among them', () => {
+  const spec = groupOf([{ ...server('a:1'), isBackup: true }, server('b:1'), { ...server('a:1'), isDown: true }])
+  const states = new UpstreamGroup(spec, new ManualClock(0)).states()
+  assert.deepEqual(
+    states.map((state) => [state.spec.address, state.spec.isBackup, state.spec.isDown]),
+    [
+      ['a:1', true, false],
+      ['b:1', false, false],
+      ['a:1', false, true],
+    ],
+  )
 })
 
 test('groups for addresses that requests name are bounded', () => {

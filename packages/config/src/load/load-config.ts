@@ -21,7 +21,7 @@ import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
 import { checkListen, type ListenName, listenNames } from './listen-names.ts'
-import { loadWeb, ruleSockets } from './load-web.ts'
+import { loadWeb, ruleSockets, withRuleUpstreams } from './load-web.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
 
 /** A configuration ready to be served. */
@@ -111,7 +111,7 @@ async function resolveAll(
     sites: built.sites,
     moduleDir: directories.modules,
     secretNames: secrets.variables,
-    web: vhosts.web,
+    web: withRuleUpstreams(vhosts.web, config),
     listen,
     certificates: certificates.certificates,
     notices: [

@@ -1,7 +1,8 @@
-import { type NeededPath, NeededPaths, type Place, type ReadWeb, readWeb } from '@svc/vhosts'
+import { directUpstream, type NeededPath, NeededPaths, type Place, type ReadWeb, readWeb, type WebSpec } from '@svc/vhosts'
 import type { PlaceOf } from '../checks/unique-names.ts'
 import type { Config, RouteRule } from '../schema/types.ts'
 import type { KeyPath } from '../values/key-path.ts'
+import { readRuleUpstream } from '../values/rule-upstream.ts'
 
 /** Reads the vhost files that a configuration names. */
 export async function loadWeb(config: Config, baseDir: string, placeOf: (path: KeyPath) => Place): Promise<ReadWeb> {
@@ -40,4 +41,15 @@ export function ruleSockets({ route_rules: common, sites }: Config, placeOf: Pla
   add(common, ['route_rules'])
   for (const [index, site] of sites.entries()) add(site.route_rules, ['sites', index, 'route_rules'])
   return needs.all
+}
+
+/** Adds a group for each address that a route rule names directly, as `proxy_pass` has one for each. */
+export function withRuleUpstreams(web: WebSpec, { route_rules: common, sites }: Config): WebSpec {
+  const groups = new Map(web.upstreams.map((group) => [group.name, group]))
+  for (const { upstream } of [...common, ...sites.flatMap((site) => site.route_rules)]) {
+    if (upstream === undefined) continue
+    const { group } = readRuleUpstream(upstream)
+    if (!groups.has(group)) groups.set(group, directUpstream(group))
+  }
+  return { ...web, upstreams: [...groups.values()] }
 }

@@ -171,7 +171,7 @@ export async function flowsOf(parts: MasterParts, query: FlowQuery): Promise<Flo
 function summed(left: readonly UpstreamServer[], right: readonly UpstreamServer[]): UpstreamServer[] {
   return right.map((server, index) => {
     const other = left[index]
-    if (other?.address !== server.address) return server
+    if (other?.id !== server.id) return server
     return {
       ...server,
       avoided_by: server.avoided_by + other.avoided_by,

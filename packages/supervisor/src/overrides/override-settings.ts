@@ -1,7 +1,7 @@
 import { type EnvSources, moveSite, type SiteConfig } from '@svc/config'
 import { deepFreeze, guard } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import type { GenerationSpec } from '@svc/protocol'
+import { type GenerationSpec, serverIds } from '@svc/protocol'
 
 /** The parts of a configuration that have values which can be overridden. */
 export interface Overridable {
@@ -70,28 +70,34 @@ export function unknownKey(key: string): SupervisorError {
   return new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${id}`)
 }
 
-/** The key of a server of an upstream group. */
+/** The key of a server of an upstream group, by its name there: see `serverIds`. */
 export function downKey(upstream: string, server: string): string {
   return `upstreams.${upstream}.${server}.down`
 }
 
 /** `upstreams.<name>.<server>.down`. Names and addresses have dots: the groups of the configuration say where one ends. */
 function downSetting(key: string, { web }: Overridable): Setting | undefined {
-  const isMeant = (name: string, address: string) => downKey(name, address) === key
-  const meant = ({ name, servers }: Group) => servers.filter(({ address }) => isMeant(name, address))
-  const groups = web.upstreams.filter((group) => meant(group).length > 0)
-  if (groups.length === 0) return undefined
+  const named = web.upstreams.flatMap(({ name, servers }) => serverIds(servers).map((id, at) => ({ name, id, at, servers })))
+  const [one, ...others] = named.filter(({ name, id }) => downKey(name, id) === key)
+  if (one === undefined) {
+    const alike = named.filter(({ name, servers, at }) => downKey(name, servers[at]?.address ?? '') === key)
+    return alike.length === 0 ? undefined : ambiguous(`${key} means several servers: ${alike.map(({ id }) => id).join(', ')}`)
+  }
+  if (others.length > 0) return ambiguous(`${key} means servers of ${others.length + 1} groups`)
+  const { name, at } = one
   return {
-    value: groups.flatMap(meant).every(({ isDown }) => isDown),
+    value: one.servers[at]?.isDown,
     async write(served, isDown) {
       if (typeof isDown !== 'boolean') throw new SupervisorError('SUP_OVERRIDE', `${key} must be true or false`)
-      if (groups.length > 1) throw new SupervisorError('SUP_OVERRIDE', `${key} means servers of ${groups.length} groups`)
       const changed = (group: Group) => {
-        const own = meant(group)
-        const servers = group.servers.map((server) => (own.includes(server) ? { ...server, isDown } : server))
-        return own.length === 0 ? group : deepFreeze({ ...group, servers })
+        const servers = group.servers.map((server, index) => (index === at ? { ...server, isDown } : server))
+        return group.name === name ? deepFreeze({ ...group, servers }) : group
       }
       return { ...served, web: { ...served.web, upstreams: served.web.upstreams.map(changed) } }
     },
   }
+}
+
+function ambiguous(problem: string): Setting {
+  return { value: undefined, write: () => Promise.reject(new SupervisorError('SUP_OVERRIDE', problem)) }
 }

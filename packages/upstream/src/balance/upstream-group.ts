@@ -30,6 +30,8 @@ interface PeerState extends Pick<Peer, 'active' | 'fails'> {
 export class UpstreamGroup {
   readonly spec: UpstreamSpec
   readonly #clock: Pick<Clock, 'monotonic'>
+  /** In the order of the configuration. */
+  readonly #peers: readonly Peer[]
   readonly #primaries: readonly Peer[]
   readonly #backups: readonly Peer[]
   readonly #down: ReadonlySet<Peer>
@@ -40,24 +42,24 @@ export class UpstreamGroup {
   constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>, before?: UpstreamGroup) {
     this.spec = spec
     this.#clock = clock
-    const known = before === undefined ? [] : [...before.#primaries, ...before.#backups]
+    const known = before === undefined ? [] : [...before.#peers]
     const peers = spec.servers.map(({ isDown, ...server }) => ({ isDown, peer: takePeer(known, server) ?? new Peer(server) }))
-    const all = peers.map(({ peer }) => peer)
-    this.#primaries = all.filter((peer) => !peer.spec.isBackup)
-    this.#backups = all.filter((peer) => peer.spec.isBackup)
+    this.#peers = peers.map(({ peer }) => peer)
+    this.#primaries = this.#peers.filter((peer) => !peer.spec.isBackup)
+    this.#backups = this.#peers.filter((peer) => peer.spec.isBackup)
     this.#down = new Set(peers.flatMap(({ isDown, peer }) => (isDown ? [peer] : [])))
-    this.#only = this.size === 1 ? (this.#primaries[0] ?? this.#backups[0]) : undefined
+    this.#only = this.size === 1 ? this.#peers[0] : undefined
   }
 
   /** How many servers a request may be tried with. */
   get size(): number {
-    return this.#primaries.length + this.#backups.length
+    return this.#peers.length
   }
 
-  /** The servers with their state. */
+  /** The servers with their state, in the order of the configuration. */
   states(): PeerState[] {
     const now = this.#clock.monotonic()
-    return [...this.#primaries, ...this.#backups].map((peer) => ({
+    return this.#peers.map((peer) => ({
       spec: { ...peer.spec, isDown: this.#down.has(peer) },
       isAvoided: this.#only === undefined && !this.#down.has(peer) && !peer.isInService(now),
       active: peer.active,

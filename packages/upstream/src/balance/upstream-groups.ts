@@ -17,16 +17,12 @@ interface GroupTools {
 export class UpstreamGroups {
   readonly #tools: GroupTools
   readonly #groups = new Map<string, UpstreamGroup>()
-  /** Of addresses that the configuration names without a group. */
-  readonly #fixed = new Map<string, UpstreamGroup>()
-  readonly #fixedBefore: ReadonlyMap<string, UpstreamGroup>
   /** Of addresses that only requests name, over all generations. */
   readonly #named: Map<string, UpstreamGroup>
 
   constructor(specs: readonly UpstreamSpec[], tools: GroupTools, previous?: UpstreamGroups) {
     this.#tools = tools
     this.#named = previous === undefined ? new Map() : previous.#named
-    this.#fixedBefore = previous === undefined ? new Map() : previous.#fixed
     for (const spec of specs) {
       const known = previous?.get(spec.name)
       this.#groups.set(
@@ -41,18 +37,9 @@ export class UpstreamGroups {
     return this.#groups.get(name)
   }
 
-  /** The group of this name, else one for the address itself ("host:port" or "unix:/path"), which the configuration names. */
-  configured(address: string): UpstreamGroup {
-    const known = this.#groups.get(address) ?? this.#fixed.get(address)
-    if (known !== undefined) return known
-    const group = this.#fixedBefore.get(address) ?? new UpstreamGroup(singleServer(address), this.#tools.clock)
-    this.#fixed.set(address, group)
-    return group
-  }
-
-  /** The group of this name, else one for the address itself, which a request names. */
+  /** The group of this name, else one for the address itself ("host:port" or "unix:/path"), which only a request names. */
   named(address: string): UpstreamGroup {
-    const known = this.#groups.get(address) ?? this.#fixed.get(address) ?? this.#named.get(address)
+    const known = this.#groups.get(address) ?? this.#named.get(address)
     if (known !== undefined) return known
     const group = new UpstreamGroup(singleServer(address), this.#tools.clock)
     this.#named.set(address, group)
@@ -72,7 +59,7 @@ export class UpstreamGroups {
 
   /** All that are configured, in their order. */
   all(): UpstreamGroup[] {
-    return [...this.#groups.values(), ...this.#fixed.values()]
+    return [...this.#groups.values()]
   }
 }
 

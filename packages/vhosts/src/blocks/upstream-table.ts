@@ -5,7 +5,7 @@ import type { Template, UpstreamSpec, UpstreamTarget } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
-import { PLAIN_SERVER, readUpstreamAddress } from '../values/addresses.ts'
+import { directUpstream, readUpstreamAddress } from '../values/addresses.ts'
 import { isConstant, leadingText } from '../values/template.ts'
 import { Level } from './level.ts'
 
@@ -47,14 +47,7 @@ export class UpstreamTable {
     this.#noticeMistyped(call, text)
     const { address } = read
     call.tools.needs.addSocket(address, call.place)
-    if (!this.#direct.has(address)) {
-      this.#direct.set(address, {
-        name: address,
-        balance: 'round_robin',
-        keepalive: undefined,
-        servers: [{ address, ...PLAIN_SERVER }],
-      })
-    }
+    if (!this.#direct.has(address)) this.#direct.set(address, directUpstream(address))
     return { kind: 'fixed', upstream: address, host: text }
   }
 

@@ -10,7 +10,7 @@ import type { Place } from '../syntax/config-problem.ts'
 export interface WebSpec {
   /** In file order: the order decides between regular expressions and who is the default of an address. */
   readonly servers: readonly ServerSpec[]
-  /** Groups of `upstream`, and one for each address that `proxy_pass` or `fastcgi_pass` names directly. */
+  /** Groups of `upstream`, and one for each address that `proxy_pass`, `fastcgi_pass` or a route rule names directly. */
   readonly upstreams: readonly UpstreamSpec[]
   readonly maps: readonly MapSpec[]
 }

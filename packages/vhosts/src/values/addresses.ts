@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { ListenSpec } from '../spec/spec.ts'
+import type { ListenSpec, UpstreamSpec } from '../spec/spec.ts'
 
 /** A `listen` as it was read, with its notices, or its mistake. */
 type ReadListen =
@@ -93,3 +93,8 @@ export function readUpstreamAddress(text: string, defaultPort: number): ReadUpst
 
 /** A server of which nothing but the address is said. */
 export const PLAIN_SERVER = { weight: 1, maxFails: 1, failTimeoutMs: 10_000, isBackup: false, isDown: false } as const
+
+/** The group of a server that is named directly: its name is the address. */
+export function directUpstream(address: string): UpstreamSpec {
+  return { name: address, balance: 'round_robin', keepalive: undefined, servers: [{ address, ...PLAIN_SERVER }] }
+}

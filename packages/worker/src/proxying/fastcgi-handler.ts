@@ -44,7 +44,7 @@ export class FastcgiHandler implements LocationHandler {
       isBuffered: true,
       blocks: tools.blocks,
     })
-    if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.configured(spec.target.upstream))
+    if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.named(spec.target.upstream))
   }
 
   handle(exchange: LocationExchange): void {

@@ -46,7 +46,7 @@ export class ProxyHandler implements LocationHandler {
       ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
     )
     if (spec.target.kind === 'fixed') {
-      this.#fixed = this.#origin(tools.groups.configured(spec.target.upstream), spec.target.host)
+      this.#fixed = this.#origin(tools.groups.named(spec.target.upstream), spec.target.host)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Config } from '@svc/config'
 import type { TurnClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
-import type { UpstreamReport } from '@svc/protocol'
+import { serverIds, type UpstreamReport } from '@svc/protocol'
 import { HttpConnections, type UpstreamGroup, UpstreamGroups } from '@svc/upstream'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { bodyDirectory } from '../generation/worker-engine.ts'
@@ -14,7 +14,9 @@ import { ProxyHandler } from './proxy-handler.ts'
 const MAX_REPORTED = 1_000
 
 function reportOf(group: UpstreamGroup): UpstreamReport['groups'][number] {
-  const servers = group.states().map(({ spec, isAvoided, active, fails }) => ({
+  const ids = serverIds(group.spec.servers)
+  const servers = group.states().map(({ spec, isAvoided, active, fails }, index) => ({
+    id: ids[index] ?? spec.address,
     address: spec.address,
     weight: spec.weight,
     is_backup: spec.isBackup,

@@ -1,4 +1,4 @@
-import type { RouteRule } from '@svc/config'
+import { type RouteRule, readRuleUpstream } from '@svc/config'
 import { Pacer, RecentWeakMap } from '@svc/core'
 import {
   compilePathPattern,
@@ -115,15 +115,6 @@ export function rulePathOf({ request }: RequestContext, vhost: VhostMatch | unde
 
 const TIMEOUT_MS = 60_000
 
-/** A URL of an upstream: scheme, host and port or the path of a unix socket, and the path below which everything lies. */
-interface UpstreamUrl {
-  readonly scheme: 'http' | 'https'
-  /** `user:password`, by which this server makes itself known; undefined: it does not. */
-  readonly user: string | undefined
-  readonly host: string
-  readonly path: string
-}
-
 /**
  * Turns the upstream of a rule into the content of a location. Responses are cached, WebSockets are passed on, and the upstream
  * gets the client, scheme and host in X-Forwarded-For, -Proto and -Host.
@@ -131,12 +122,12 @@ interface UpstreamUrl {
  * @param stripped prefix that is left out of the path, where it begins with it, without a final slash; "" for none
  */
 function ruleContent(upstream: string, stripped: string): { readonly kind: 'proxy' } & ProxySpec {
-  const { scheme, user, host, path } = parseUpstream(upstream)
+  const { scheme, user, host, path, group } = readRuleUpstream(upstream)
   const isChanged = stripped !== '' || path !== '/'
   return {
     kind: 'proxy',
     scheme,
-    target: { kind: 'fixed', upstream: addressOf(host, scheme, upstream), host },
+    target: { kind: 'fixed', upstream: group, host },
     uri: isChanged ? [path] : undefined,
     connectMs: TIMEOUT_MS,
     readMs: TIMEOUT_MS,
@@ -158,31 +149,4 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     hideHeaders: [],
     cache: plainCache,
   }
-}
-
-/** Text that is not a URL is the name of a group. */
-function parseUpstream(upstream: string): UpstreamUrl {
-  const [, unixScheme, socket, base = ''] = /^(https?):\/\/(unix:[^:]+)(?::(.*))?$/.exec(upstream) ?? []
-  if (socket !== undefined)
-    return { scheme: schemeOf(`${unixScheme}:`), user: undefined, host: socket, path: below(new URL(`http://socket${base}`)) }
-  const url = upstream.includes('://') ? URL.parse(upstream) : null
-  if (url === null) return { scheme: 'http', user: undefined, host: upstream, path: '/' }
-  const { protocol, username, password, host } = url
-  const user = username === '' && password === '' ? undefined : `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return { scheme: schemeOf(protocol), user, host, path: below(url) }
-}
-
-function schemeOf(protocol: string): 'http' | 'https' {
-  return protocol === 'https:' ? 'https' : 'http'
-}
-
-/** A path below which others lie, as it is sent. */
-function below({ pathname }: URL): string {
-  return pathname.endsWith('/') ? pathname : `${pathname}/`
-}
-
-/** Name of the group of servers, or an address with its port. */
-function addressOf(host: string, scheme: 'http' | 'https', upstream: string): string {
-  if (host === upstream || host.startsWith('unix:') || /:\d+$/.test(host)) return host
-  return `${host}:${scheme === 'https' ? 443 : 80}`
 }

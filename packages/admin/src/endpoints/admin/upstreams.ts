@@ -24,6 +24,7 @@ export const upstreams = endpoint({
           balance: z.string(),
           servers: z.array(
             z.object({
+              id: z.string(),
               address: z.string(),
               weight: z.int(),
               is_backup: z.boolean(),
@@ -42,8 +43,8 @@ export const upstreams = endpoint({
     const listed = groups.map(({ servers, ...group }) => ({
       ...group,
       servers: servers.map((server) => {
-        const { address, weight, is_backup, in_flight, failures } = server
-        return { address, weight, is_backup, state: stateOf(server, answered), in_flight, failures }
+        const { id, address, weight, is_backup, in_flight, failures } = server
+        return { id, address, weight, is_backup, state: stateOf(server, answered), in_flight, failures }
       }),
     }))
     return ok({ upstreams: listed, workers: { answered, total }, is_partial: isCut || answered < total })
