@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchHttp, requireProgram, startBrowser, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, requireProgram, startBrowser, startServer, tempSite, waitFor } from '@svc/testkit'
 import type { Page } from 'playwright-core'
 import { hashPassword } from '../packages/auth/src/index.ts'
 
@@ -33,8 +33,12 @@ const FAINT_TEXTS = `(() => {
 
 async function checkDashboard(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/__svc/admin`)
+  const summaries: string[] = []
+  page.on('request', (request) => request.url().includes('/obs/summary') && summaries.push(request.url()))
+  const streamed = page.waitForResponse('**/obs/summary?stream=1')
   await page.click('text="Dashboard"')
   await page.waitForURL('**/__svc/obs/dashboard')
+  assert.equal((await streamed).headers()['content-type'], 'text/event-stream')
   await page.waitForSelector('[data-alerts] tr:has-text("uptime"):has-text("firing")')
   assert.equal(await page.textContent('[role=status]'), '1 alert fires.')
   await page.waitForSelector('[data-now] dt:has-text("Workers")')
@@ -51,6 +55,10 @@ async function checkDashboard(page: Page, url: string): Promise<void> {
     await loaded
     return counted()
   })
+  // The end of its worker ends the stream: the page connects again by itself, and polls at no time.
+  await page.evaluate(`fetch('/__svc/admin/api/workers/w1/restart', { method: 'POST', headers: { 'x-svc-request': '1' } })`)
+  await waitFor('another stream', () => summaries.length > 1, PROCESS_WAIT_MS)
+  assert.deepEqual([...new Set(summaries)], [`${url}/__svc/obs/summary?stream=1`])
   await page.focus('[data-pause]')
   await page.keyboard.press('Enter')
   assert.equal(await page.getAttribute('[data-pause]', 'aria-pressed'), 'true')

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { EndpointEvents } from '../src/contract/endpoint.ts'
+import { summary } from '../src/endpoints/obs/summary.ts'
 import { planeOfTenant } from '../src/index.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import { FakePlane, traffic } from './fake-plane.ts'
+import { noRequest } from './request.ts'
 
 const ANALYTICS = '/__svc/obs/analytics'
 const get = (path: string) => callEndpoint(path, { method: 'GET' })
@@ -40,4 +43,33 @@ test('the summary counts the alerts that fire', async () => {
   const { alerts, instance } = json as { alerts: unknown; instance: unknown }
   assert.deepEqual(alerts, { firing: 1, pending: 1 })
   assert.ok(instance !== undefined)
+})
+
+test('the summary is sent as events at intervals, until the client leaves or the master is unreachable', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const plane = new FakePlane()
+  const { events } = (await summary.handle(plane, { ...noRequest, query: { stream: '1' } })) as EndpointEvents
+  const sent: unknown[] = []
+  let ends = 0
+  const sink = { send: (data: unknown) => sent.push(data), dropped: () => undefined, end: () => ends++ }
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const stop = events(sink)
+  await settled()
+  assert.deepEqual((sent[0] as { alerts: unknown }).alerts, { firing: 1, pending: 1 })
+  t.mock.timers.tick(4_999)
+  await settled()
+  assert.equal(sent.length, 1)
+  t.mock.timers.tick(1)
+  await settled()
+  assert.equal(sent.length, 2)
+  stop()
+  t.mock.timers.tick(60_000)
+  await settled()
+  assert.deepEqual([sent.length, ends], [2, 0])
+  plane.summary = () => Promise.reject(new Error('the master is unreachable'))
+  events(sink)
+  await settled()
+  t.mock.timers.tick(60_000)
+  await settled()
+  assert.deepEqual([sent.length, ends], [2, 1])
 })

@@ -9,7 +9,7 @@ export const dashboard = endpoint({
   group: 'obs',
   access: 'viewer',
   isPage: true,
-  summary: 'Page with traffic, alerts and objectives, which renews itself.',
+  summary: 'Page with traffic, alerts and objectives, live by server-sent events.',
   handle(plane) {
     const options = plane.sites.list().map(({ id }) => html`<option>${id}</option>`)
     const body = html`<header><h1>svc dashboard</h1><nav aria-label="Pages"><a href="/__svc/admin">Overview</a></nav></header>

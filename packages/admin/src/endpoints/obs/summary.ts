@@ -1,6 +1,10 @@
 import * as z from 'zod/mini'
-import { endpoint, ok } from '../../contract/endpoint.ts'
-import { success } from '../../contract/schemas.ts'
+import type { ControlPlane } from '../../contract/control-plane.ts'
+import { type EventSink, endpoint, ok } from '../../contract/endpoint.ts'
+import { flag, success } from '../../contract/schemas.ts'
+
+/** Workers report their requests as often. */
+const INTERVAL_MS = 5_000
 
 const byState = () => z.object({ total: z.int(), states: z.record(z.string(), z.int()) })
 const ratio = () => z.nullable(z.number())
@@ -38,9 +42,34 @@ export const summary = endpoint({
         }),
       ),
     }),
-  async handle(plane) {
-    const [report, { alerts }] = await Promise.all([plane.summary({}), plane.alerts()])
-    const countOf = (state: 'firing' | 'pending') => alerts.filter((alert) => alert.state === state).length
-    return ok({ ...report, alerts: { firing: countOf('firing'), pending: countOf('pending') } })
+  query: () => z.strictObject({ stream: flag('1: sends it again and again, as server-sent events.') }),
+  async handle(plane, { query: { stream } }) {
+    return stream === '1' ? { events: (sink) => follow(plane, sink) } : ok(await reportOf(plane))
   },
 })
+
+async function reportOf(plane: ControlPlane): Promise<Record<string, unknown>> {
+  const [report, { alerts }] = await Promise.all([plane.summary({}), plane.alerts()])
+  const countOf = (state: 'firing' | 'pending') => alerts.filter((alert) => alert.state === state).length
+  return { ...report, alerts: { firing: countOf('firing'), pending: countOf('pending') } }
+}
+
+/** Sends a summary now and after each interval, until the function that it returns is called or the master is unreachable. */
+function follow(plane: ControlPlane, sink: EventSink): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+  const next = async () => {
+    try {
+      sink.send(await reportOf(plane))
+      if (!isOver) timer = setTimeout(next, INTERVAL_MS).unref()
+    } catch {
+      // The client connects again by itself, maybe to a worker that reaches the master.
+      sink.end()
+    }
+  }
+  void next()
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+  }
+}

@@ -1,8 +1,11 @@
 import { endpoint } from '../../../contract/endpoint.ts'
 
-/** Fetches the figures of the dashboard again and again, and shows them. Text goes into text nodes alone: nothing in it is markup. */
+/**
+ * Shows the figures of the dashboard: the summary as the server sends it, and the rest fetched when that has changed or some time has
+ * passed. Text goes into text nodes alone: nothing in it is markup.
+ */
 const script = `'use strict'
-const REFRESH_MS = 15000
+const DETAILS_MS = 15000
 const SITES_MS = 60000
 const MAX_SITES = 20
 const SVG = 'http://www.w3.org/2000/svg'
@@ -10,7 +13,10 @@ const find = (selector) => document.querySelector(selector)
 const choice = find('[data-choice]')
 const pause = find('[data-pause]')
 let sitesAt = 0
+let detailsAt = 0
 let turn = 0
+let lastMark = ''
+let source
 let timer
 
 async function load(path) {
@@ -188,15 +194,15 @@ async function showSites() {
   find('[data-sites]').replaceChildren(table(heads, rows), ...(ids.length > MAX_SITES ? [more] : []))
 }
 
-async function refresh() {
+async function showDetails() {
   turn += 1
   const own = turn
+  detailsAt = Date.now()
   const site = choice.site.value === '' ? '' : 'site=' + encodeURIComponent(choice.site.value) + '&'
-  const paths = ['summary', 'alerts', 'slos', 'analytics?' + site + 'window=' + choice.window.value]
-  const [now, alerts, slos, traffic] = await Promise.all(paths.map(load))
-  // The choice has changed meanwhile: the figures of another refresh are on their way.
+  const paths = ['alerts', 'slos', 'analytics?' + site + 'window=' + choice.window.value]
+  const [alerts, slos, traffic] = await Promise.all(paths.map(load))
+  // The choice has changed meanwhile: the figures of another turn are on their way.
   if (own !== turn) return
-  showNow(now)
   showAlerts(alerts)
   showSlos(slos)
   showTraffic(traffic)
@@ -204,27 +210,62 @@ async function refresh() {
     sitesAt = Date.now()
     await showSites()
   }
-  find('[data-updated]').textContent = 'Updated ' + new Date().toLocaleTimeString()
 }
 
-async function run() {
+function refreshDetails() {
+  showDetails().catch((error) => say('The figures could not be loaded: ' + error.message))
+}
+
+function showSummary(now) {
+  showNow(now)
+  find('[data-updated]').textContent = 'Updated ' + new Date().toLocaleTimeString()
+  const mark = JSON.stringify([now.alerts, now.generation])
+  if (mark === lastMark && Date.now() - detailsAt < DETAILS_MS) return
+  lastMark = mark
+  refreshDetails()
+}
+
+function disconnect() {
   clearTimeout(timer)
-  if (!document.hidden) await refresh().catch((error) => say('The figures could not be loaded: ' + error.message))
-  clearTimeout(timer)
-  if (pause.getAttribute('aria-pressed') === 'false') timer = setTimeout(run, REFRESH_MS)
+  if (source) source.close()
+  source = undefined
+}
+
+/** Sends a request of its own: after the end of the session it leads to the login. */
+async function withoutStream() {
+  try {
+    showSummary(await load('summary'))
+  } catch (error) {
+    say('The figures could not be loaded: ' + error.message)
+  }
+}
+
+/** A browser connects again by itself after an interruption, but not after a refusal, such as too many streams. */
+function connect() {
+  disconnect()
+  if (document.hidden || pause.getAttribute('aria-pressed') === 'true') return
+  const own = new EventSource('/__svc/obs/summary?stream=1')
+  source = own
+  own.onmessage = ({ data }) => showSummary(JSON.parse(data))
+  own.onerror = () => {
+    if (own !== source || own.readyState !== EventSource.CLOSED) return
+    disconnect()
+    withoutStream()
+    timer = setTimeout(connect, DETAILS_MS)
+  }
 }
 
 choice.addEventListener('change', () => {
   sitesAt = 0
-  run()
+  refreshDetails()
 })
 choice.addEventListener('submit', (event) => event.preventDefault())
 pause.addEventListener('click', () => {
   pause.setAttribute('aria-pressed', pause.getAttribute('aria-pressed') === 'false' ? 'true' : 'false')
-  run()
+  connect()
 })
-document.addEventListener('visibilitychange', run)
-run()
+document.addEventListener('visibilitychange', connect)
+connect()
 `
 
 export const dashboardScript = endpoint({
