@@ -218,8 +218,10 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'DELETE /__svc/admin/api/waf/rules/:id': { ...missing, params: { id: 'r1' } },
   'POST /__svc/admin/api/waf/test': { ...missing, body: { method: 'GET', path: '/' } },
   'GET /__svc/admin/api/waf/events': missing,
-  'GET /__svc/admin/api/rate-limit': missing,
-  'DELETE /__svc/admin/api/rate-limit/:ip': { ...missing, params: { ip: '192.0.2.1' } },
+  'GET /__svc/admin/api/rate-limit': {
+    answer: { ok: true, budget: 600, clients: [{ client: '192.0.2.1', requests: 613 }] },
+  },
+  'DELETE /__svc/admin/api/rate-limit/:ip': { params: { ip: '192.0.2.1' }, answer: { ok: true, client: '192.0.2.1' } },
   'GET /__svc/admin/api/tasks': missing,
   'PUT /__svc/admin/api/tasks/:name': { ...missing, params: { name: 'nightly' }, body: { enabled: true } },
   'POST /__svc/admin/api/tasks/:name/run': { ...missing, params: { name: 'nightly' } },

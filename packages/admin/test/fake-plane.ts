@@ -1,16 +1,7 @@
 import { AppError } from '@svc/core'
-import type {
-  AlertReport,
-  AnalyticsReport,
-  AuditRecord,
-  CacheReport,
-  Flow,
-  PurgeOutcome,
-  Release,
-  ReloadReport,
-  SloStatus,
-} from '@svc/protocol'
+import type { AnalyticsReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
+import { alerts, slos } from './alert-samples.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -53,31 +44,6 @@ export const flow: Flow = {
   stages: [{ name: 'router', start_ms: 0, duration_ms: 3, outcome: 'ok' }],
 }
 
-const slo = { kind: 'availability', objective: 0.999, threshold_ms: null, window_days: 30, total: 1000, good: 999 } as const
-const counted = { ratio: 0.999, budget_left: 0, counted_since: '2026-01-01T00:00:00.000Z' }
-const rate = { long_window: '1h', long_rate: 1, short_window: '5m', short_rate: 0.5, threshold: 14.4, is_burning: false }
-const slos: readonly SloStatus[] = [
-  { ...slo, ...counted, name: 'shop-up', site: 'shop', burn_rates: [rate] },
-  { ...slo, ...counted, name: 'blog-up', site: 'blog', burn_rates: [rate] },
-  {
-    ...slo,
-    name: 'all',
-    site: null,
-    total: null,
-    good: null,
-    ratio: null,
-    budget_left: null,
-    counted_since: null,
-    burn_rates: [],
-  },
-]
-
-const alert = { source: 'built_in', since: '2026-01-01T00:00:00.000Z', subject: '', hint: 'do this' } as const
-const alerts: AlertReport['alerts'] = [
-  { ...alert, name: 'site_unit_away', state: 'firing', value: 1, unit: '', site: 'shop' },
-  { ...alert, name: 'site_unit_away', state: 'pending', value: 1, unit: '', site: 'blog' },
-  { ...alert, name: 'disk_space', state: 'ok', value: 50.5, unit: '% free', site: null, subject: '/var/cache/blog' },
-]
 /** The state of the instance. */
 const summary = {
   at: '2026-01-01T00:00:00.000Z',
@@ -329,6 +295,18 @@ export class FakePlane implements ControlPlane {
       answered: 1,
       total: 2,
     }),
+    countedClients: async () => ({
+      enabled: true,
+      budget: 600,
+      window_secs: 60,
+      distributed: false,
+      counted: 2,
+      clients: [{ client: '192.0.2.1', requests: 613, refused: 4, retry_after_secs: 12 }],
+    }),
+    unblock: async (client) => {
+      this.calls.push({ unblock: client })
+      return client === '192.0.2.1'
+    },
     setServerDown: async (order) => void this.calls.push({ serverDown: order }),
     certificates: async () => [
       {

@@ -22,6 +22,7 @@ import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override, serverOrder } from './override-messages.ts'
+import { countedClients, sliceOrders, slices, unusedSlices } from './rate-limit-messages.ts'
 import { deployOrder, release, rollbackOrder, uploadEnd, uploadPlace, uploadStart } from './release-messages.ts'
 import {
   certificateReports,
@@ -86,6 +87,8 @@ export const workerMethods = {
   purgeSettled: method(guard.object({ number: guard.number }), guard.nothing),
   /** Tokens have ended before their time. From the answer on the worker accepts none of them. */
   revocations: method(revocations, guard.nothing),
+  /** A client has its whole budget again. */
+  unblockClient: method(guard.object({ client: guard.string }), guard.nothing),
   /** Renders pages of a site that can be known in advance (`generateStaticParams`) into the ISR store, in the background. */
   warm: method(guard.object({ site: guard.string }), guard.nothing),
   cacheStats: method(guard.nothing, workerCacheStats),
@@ -199,6 +202,13 @@ export const masterMethods = {
   beginUpload: method(uploadStart, uploadPlace),
   /** Puts an uploaded archive where releases come from. `file`: absolute path; undefined: it was aborted. */
   endUpload: method(uploadEnd, guard.object({ file: guard.optional(guard.string) })),
+  /** Takes slices of the budgets of clients, in the order of the request. Answered when Redis has, where instances share them. */
+  takeSlices: method(sliceOrders, slices),
+  returnSlices: method(unusedSlices, guard.nothing),
+  /** Clients near their budget, or over it. */
+  countedClients: method(guard.nothing, countedClients),
+  /** Gives a client its whole budget back. Answered when every worker knows. */
+  unblockClient: method(guard.object({ client: guard.string }), guard.object({ isFound: guard.boolean })),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** Recorded flows of all workers. */

@@ -12,7 +12,9 @@ function collector(includesProcess: () => boolean = () => true): MetricsCollecto
   const isr = { entries: () => 0, evictions: () => 0, shares: () => [] }
   const up = () => ({ worker: 1, host: 1 })
   const proxy = { shares: () => [] }
-  return new MetricsCollector(TIMEOUT_MS, { generation: () => 1, includesProcess, up, isr, proxy, droppedLines: () => 0 })
+  const rateLimits = { counted: () => 0, localSlices: () => 0 }
+  const more = { includesProcess, up, isr, proxy, rateLimits, droppedLines: () => 0 }
+  return new MetricsCollector(TIMEOUT_MS, { generation: () => 1, ...more })
 }
 
 /** A worker that has answered requests. */

@@ -110,7 +110,8 @@ export class WatchedInstance {
     const isr = { entries: () => 0, evictions: () => 0, shares: () => [] }
     const up = () => ({ worker: workers.ready.length, host: hosts.measured.length })
     const proxy = { shares: () => [] }
-    const figures = { generation: () => 1, includesProcess: () => false, up, isr, proxy, droppedLines: () => 0 }
+    const rateLimits = { counted: () => 0, localSlices: () => 0 }
+    const figures = { generation: () => 1, includesProcess: () => false, up, isr, proxy, rateLimits, droppedLines: () => 0 }
     const metrics = new MetricsCollector(timings.metricsTimeoutMs, figures)
     const caches = { instances: this.redis }
     const analytics = this.#openAnalytics(config.server.state_dir)

@@ -22,6 +22,8 @@ import { createRequestHandler, Pipeline } from './pipeline/pipeline.ts'
 import { createStages } from './pipeline/stages.ts'
 import { WorkerProxyCache } from './proxy-cache/index.ts'
 import { UpstreamHandlers } from './proxying/upstream-handlers.ts'
+import { RateLimiter } from './rate-limit/rate-limiter.ts'
+import type { MasterSlices } from './rate-limit/slice-orders.ts'
 import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
 import { sendFailure } from './request/error-response.ts'
@@ -71,7 +73,8 @@ export function createComponents(own: ComponentOptions) {
     events: { problem: onProblem, lost: (host, sites) => master.notify('hostLost', { host, sites: [...sites] }) },
   })
   const renderer = new HostRenderer(hosts)
-  const caches = createCaches({ ...own, generations, renderer, purge: plane.purges.purge })
+  const limiter = new RateLimiter({ master: slicesOf(master), metrics, clock: systemClock })
+  const caches = createCaches({ ...own, generations, renderer, limiter, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
   const vhosts = new VhostRuntimes({ passwordThread, onProblem })
   const rules = new RuleTables()
@@ -86,6 +89,7 @@ export function createComponents(own: ComponentOptions) {
     isr: (config) => caches.isr.cacheFor(config),
     vhosts,
     rules,
+    limiter,
     proofs,
     clock: systemClock,
     settleSite: (site) => master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
@@ -112,6 +116,7 @@ export function createComponents(own: ComponentOptions) {
     upstreams,
     vhosts,
     rules,
+    limiter,
     eventStreams,
     flows,
     proofs,
@@ -123,10 +128,11 @@ export function createComponents(own: ComponentOptions) {
 interface CacheOptions extends Pick<ComponentOptions, 'workerId' | 'master' | 'log' | 'metrics' | 'httpMetrics' | 'traffic'> {
   readonly generations: Generations
   readonly renderer: HostRenderer
+  readonly limiter: RateLimiter
   readonly purge: ConstructorParameters<typeof WorkerProxyCache>[0]['purge']
 }
 
-function createCaches({ workerId, master, log, metrics, httpMetrics, traffic, generations, renderer, purge }: CacheOptions) {
+function createCaches({ workerId, master, log, metrics, generations, renderer, purge, ...ofL0 }: CacheOptions) {
   const { onProblem } = log
   const clock = systemClock
   const ledger = new PurgeLedger()
@@ -147,8 +153,9 @@ function createCaches({ workerId, master, log, metrics, httpMetrics, traffic, ge
     generation: () => generations.current,
     ledger,
     metrics,
-    httpMetrics,
-    traffic,
+    httpMetrics: ofL0.httpMetrics,
+    traffic: ofL0.traffic,
+    limiter: ofL0.limiter,
     log: log.requests,
     makeRequestId,
     clock,
@@ -166,6 +173,16 @@ function leasesOf(master: MasterPeer): LeaseDesk {
     leaseEnded: (id, outcome) => master.notify('leaseEnded', { id, outcome }),
     isHeld: async (prefixes) =>
       (await master.call('leaseHeld', { prefixes: [...prefixes] }, { timeoutMs: MASTER_TIMEOUT_MS })).isHeld,
+  }
+}
+
+/** A slice that comes too late is of no use: its time is over. */
+const SLICE_TIMEOUT_MS = 1_000
+
+function slicesOf(master: MasterPeer): MasterSlices {
+  return {
+    take: async (orders) => (await master.call('takeSlices', { orders: [...orders] }, { timeoutMs: SLICE_TIMEOUT_MS })).slices,
+    giveBack: (unused) => master.notify('returnSlices', { unused: [...unused] }),
   }
 }
 

@@ -7,7 +7,7 @@ import { l0Entries, l0Entry } from './l0/l0-entries.ts'
 
 /** Handles the orders of the master to its worker. */
 export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
-  const { engine, hosts, isr, l0, ledger, proofs, proxyCache, revocations, warmer } = components
+  const { engine, hosts, isr, l0, ledger, limiter, proofs, proxyCache, revocations, warmer } = components
   const knownServers: KnownServers = new Map()
   return {
     prepare({ spec, hosts: endpoints, purges, revocations: revoked }) {
@@ -39,6 +39,10 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
       isr.refresh()
       proxyCache.refresh()
       ledger.settled(number)
+      return undefined
+    },
+    unblockClient({ client }) {
+      limiter.unblock(client)
       return undefined
     },
     warm({ site }) {
@@ -100,7 +104,7 @@ function takePurges({ l0, ledger }: WorkerComponents, purges: PurgeState): void 
 }
 
 async function commit(
-  { engine, generations, hosts, l0, log, master, upstreams }: WorkerComponents,
+  { engine, generations, hosts, l0, limiter, log, master, upstreams }: WorkerComponents,
   number: number,
 ): Promise<undefined> {
   const next = generations.prepared(number)
@@ -111,6 +115,7 @@ async function commit(
   retireSites(previous, next)
   upstreams.serve(next)
   hosts.sitesChanged((site) => next.sites.has(site))
+  limiter.apply(next.config)
   l0.apply(next, previous)
   log.apply(next, previous)
   await master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })

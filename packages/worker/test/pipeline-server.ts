@@ -16,6 +16,8 @@ import type { IsrCache } from '../src/isr/isr-cache.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { createRequestHandler, Pipeline } from '../src/pipeline/pipeline.ts'
 import { createStages } from '../src/pipeline/stages.ts'
+import { RateLimiter } from '../src/rate-limit/rate-limiter.ts'
+import type { MasterSlices } from '../src/rate-limit/slice-orders.ts'
 import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
 import { FlowLog } from '../src/request/flow-log.ts'
@@ -90,11 +92,15 @@ export class PipelineServer {
   /** Control plane for the built-in endpoints. */
   readonly plane = new FakePlane()
   readonly revocations = new RevocationList()
+  /** Slices that the limiter gets; as many requests as are wanted, unless a test says otherwise. */
+  slices: MasterSlices['take'] = async (orders) =>
+    orders.map(() => ({ requests: 100, second: 0, isShared: false, validMs: 1_000, left: 1_000, retryMs: 0 }))
   /** The cache of the app stage, where a test wants one. */
   isr: IsrCache | undefined
   #generation: ServingGeneration | undefined
   readonly #vhosts: VhostRuntimes
   readonly #rules = new RuleTables()
+  readonly #limiter: RateLimiter
   readonly #metrics = new MetricSet()
   readonly #accessFile: string
   readonly #accessLines: LineQueue
@@ -116,12 +122,15 @@ export class PipelineServer {
     this.traffic = new WorkerTraffic(this.clock)
     const log = new RequestLog(httpMetrics, new AccessLog({ format: 'json', output: this.#accessLines }), this.traffic)
     const makeRequestId = () => `id-${++this.#ids}`
+    const master: MasterSlices = { take: (orders) => this.slices(orders), giveBack: () => undefined }
+    this.#limiter = new RateLimiter({ master, metrics: this.#metrics, clock: this.clock })
     this.l0 = new WorkerL0({
       generation: () => this.generation,
       ledger: this.ledger,
       metrics: this.#metrics,
       httpMetrics,
       traffic: this.traffic,
+      limiter: this.#limiter,
       log: () => log,
       makeRequestId,
       clock: this.clock,
@@ -141,6 +150,7 @@ export class PipelineServer {
       isr: () => this.isr,
       vhosts: this.#vhosts,
       rules: this.#rules,
+      limiter: this.#limiter,
       proofs: this.proofs,
       settleSite: (site) => this.settleSite(site),
       clock: eventClock ?? systemClock,
@@ -209,6 +219,7 @@ export class PipelineServer {
     await this.#rules.prepare(next, handlers)
     this.#generation = next
     retireSites(previous, this.#generation)
+    this.#limiter.apply(config)
     this.l0.apply(this.#generation, previous)
   }
 

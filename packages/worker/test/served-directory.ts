@@ -11,6 +11,7 @@ import { createRequestHandler, Pipeline } from '../src/pipeline/pipeline.ts'
 import { RouteRulesStage } from '../src/pipeline/stages/route-rules-stage.ts'
 import { LocationStage, VhostStage } from '../src/pipeline/stages/vhost-stage.ts'
 import { UpstreamHandlers } from '../src/proxying/upstream-handlers.ts'
+import { RateLimiter } from '../src/rate-limit/rate-limiter.ts'
 import type { Renderer } from '../src/render-client/renderer.ts'
 import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
@@ -63,12 +64,15 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   const traffic = new WorkerTraffic()
   const log = new RequestLog(httpMetrics, undefined, traffic)
   const makeRequestId = () => 'id'
+  const master = { take: async () => [], giveBack: () => undefined }
+  const limiter = new RateLimiter({ master, metrics, clock: systemClock })
   const l0 = new WorkerL0({
     generation: () => generation,
     ledger: new PurgeLedger(),
     metrics,
     httpMetrics,
     traffic,
+    limiter,
     log: () => log,
     makeRequestId,
     clock: systemClock,

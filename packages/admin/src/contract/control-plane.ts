@@ -10,6 +10,7 @@ import type {
   CacheReport,
   CertificateReport,
   ConfigVerdict,
+  CountedClients,
   DeployOrder,
   Flow,
   FlowFilter,
@@ -175,6 +176,10 @@ export interface Fleet {
    * @throws UNKNOWN_UPSTREAM, SUP_OVERRIDE
    */
   setServerDown(order: ServerOrder): Promise<void>
+  /** The clients that are near their budget, or over it. */
+  countedClients(): Promise<CountedClients>
+  /** Gives a client its whole budget back; resolves when every worker knows. False: none of its requests were counted. */
+  unblock(client: string): Promise<boolean>
   /** The certificates in service, and the hosts that wait for one. */
   certificates(): Promise<readonly CertificateReport[]>
   /** Orders a new certificate for a host. */

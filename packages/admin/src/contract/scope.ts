@@ -188,6 +188,8 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       restart: forbidden('restart processes'),
       upstreams: forbidden('see upstreams'),
       setServerDown: forbidden('change upstreams'),
+      countedClients: forbidden('see clients'),
+      unblock: forbidden('unblock clients'),
       certificates: forbidden('see certificates'),
       renew: forbidden('renew certificates'),
     },

@@ -118,6 +118,7 @@ async function resolveAll(
       ...noticesOf(root, document.data, config),
       ...directories.notices,
       ...proofNotices(config, listen),
+      ...limitNotices(config, listen),
       ...objectiveNotices(config, built.sites),
       ...vhosts.notices,
       ...(await accessNotices([...vhosts.needs, ...ruleSockets(config, placeOf)])),
@@ -173,6 +174,14 @@ function objectiveNotices({ obs }: Config, sites: readonly SiteConfig[]): string
 }
 
 /** Warns if automatic certificates cannot be issued. */
+/** Clients of a unix socket have no address, unless a proxy names it: and no proxy on such a socket can be trusted by its address. */
+function limitNotices({ rate_limit: { enabled } }: Config, listen: readonly ListenName[]): string[] {
+  if (!enabled) return []
+  return listen
+    .filter(({ name }) => name.startsWith('unix:'))
+    .map(({ name }) => `rate_limit does not apply to ${name}: clients of a unix socket have no address (use a TCP address)`)
+}
+
 function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] {
   if (!tls.auto || listen.some(({ isTls }) => !isTls)) return []
   return ['tls.auto is set but no address listens for plain HTTP, which is needed to verify hosts (set server.listen)']

@@ -41,6 +41,8 @@ export interface ReadyRequest {
   fieldList(): HeaderList
   /** Canonical address of the peer. */
   remoteAddress(): string
+  /** The same for counters alone, from memory where it can be: access rules must not rely on it. */
+  countedAddress(): string
 }
 
 /** A response that can be written as it is. Valid until the next call of `find`. */

@@ -248,9 +248,15 @@ export class RequestGate {
   }
 }
 
+/** Tells the address of a peer: see `ReadyRequest`. */
+interface PeerReader<Peer> {
+  addressOf(peer: Peer): string
+  countedAddressOf(peer: Peer): string
+}
+
 /** The gate of a listen address, which also shows the request in it as a `ReadyRequest`: a query allocates nothing. */
 export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
-  readonly #addressOf: (peer: Peer) => string
+  readonly #peers: PeerReader<Peer>
   #peer: Peer | undefined
   readonly scheme: 'http' | 'https'
   readonly listener: string
@@ -258,12 +264,11 @@ export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
   target = ''
   httpVersion: HttpRequest['httpVersion'] = '1.1'
 
-  /** @param addressOf tells the address of a peer */
-  constructor(listener: string, scheme: 'http' | 'https', addressOf: (peer: Peer) => string) {
+  constructor(listener: string, scheme: 'http' | 'https', peers: PeerReader<Peer>) {
     super()
     this.listener = listener
     this.scheme = scheme
-    this.#addressOf = addressOf
+    this.#peers = peers
   }
 
   /** Shows the request that has passed. False: only the pipeline can answer it. The engine itself must check if the connection closes. */
@@ -277,7 +282,11 @@ export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
   }
 
   remoteAddress(): string {
-    return this.#peer === undefined ? '' : this.#addressOf(this.#peer)
+    return this.#peer === undefined ? '' : this.#peers.addressOf(this.#peer)
+  }
+
+  countedAddress(): string {
+    return this.#peer === undefined ? '' : this.#peers.countedAddressOf(this.#peer)
   }
 }
 

@@ -56,7 +56,7 @@ export class NodeIntake {
   constructor({ listener, scheme }: IntakeListener, options: EngineOptions, context: NodeContext) {
     this.#options = options
     this.#context = context
-    this.#gate = new ReadyGate(listener, scheme, (peer) => peer)
+    this.#gate = new ReadyGate(listener, scheme, { addressOf: (peer) => peer, countedAddressOf: (peer) => peer })
   }
 
   /** @returns the exchange, if the request is not answered by now */

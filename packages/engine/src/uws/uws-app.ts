@@ -1,4 +1,4 @@
-import type { TemplatedApp } from 'uWebSockets.js'
+import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import type { UwsIntake } from './uws-intake.ts'
 import { UwsWebSocketRoute } from './uws-web-socket-route.ts'
 
@@ -26,7 +26,7 @@ export class UwsApp {
     this.#onConnections = counted
     this.#onProblem = problem
     this.addRoutes(undefined)
-    app.filter((_res, change) => this.#counted(change))
+    app.filter((res, change) => this.#counted(change, res))
   }
 
   /** Adds the routes of the server name that is chosen at this moment; each has its own. */
@@ -65,7 +65,10 @@ export class UwsApp {
     this.app.close()
   }
 
-  #counted(change: number): void {
+  /** @param res of a connection that was opened */
+  #counted(change: number, res?: HttpResponse): void {
+    if (change < 0) this.#intake.closed()
+    else if (res !== undefined) this.#intake.opened(res)
     this.connections += change
     this.#onConnections(change)
   }

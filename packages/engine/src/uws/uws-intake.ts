@@ -6,7 +6,7 @@ import { readWebSocketWish } from '../exchange/web-socket.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import type { ServerNames } from '../listener/server-names.ts'
 import { endLast, isClosedByLibrary } from './closing.ts'
-import type { UwsContext } from './uws-context.ts'
+import { SolePeer, type UwsContext } from './uws-context.ts'
 import { UwsExchange } from './uws-exchange.ts'
 import type { UwsWebSocketRoute } from './uws-web-socket-route.ts'
 import { MAX_SINGLE_BYTES } from './whole-response.ts'
@@ -26,6 +26,7 @@ export class UwsIntake {
   readonly #options: EngineOptions
   readonly #context: UwsContext
   readonly #gate: ReadyGate<HttpResponse>
+  readonly #sole = new SolePeer()
   /** Which certificates belong to which names, where connections speak TLS. */
   names: ServerNames | undefined
   /** The request whose handler runs at this moment. */
@@ -37,7 +38,21 @@ export class UwsIntake {
   constructor(listener: string, scheme: 'http' | 'https', options: EngineOptions, context: UwsContext) {
     this.#options = options
     this.#context = context
-    this.#gate = new ReadyGate(listener, scheme, (res) => context.peers.read(res))
+    const sole = this.#sole
+    this.#gate = new ReadyGate(listener, scheme, {
+      addressOf: (res) => context.peers.read(res),
+      countedAddressOf: (res) => sole.address ?? context.peers.read(res),
+    })
+  }
+
+  /** A connection was opened. */
+  opened(res: HttpResponse): void {
+    this.#sole.opened(this.#context.peers.read(res))
+  }
+
+  /** A connection has ended. */
+  closed(): void {
+    this.#sole.closed()
   }
 
   /** The connections have been cut. The one request that is being handled has no abort listener yet. */

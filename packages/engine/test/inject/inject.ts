@@ -93,7 +93,8 @@ function toExchange(
   const maxBytes = options.maxBodyBytes ?? Number.POSITIVE_INFINITY
   if (length !== undefined && length > maxBytes) return 413
   const listener = options.listener ?? '127.0.0.1:0'
-  const gate = new ReadyGate(listener, 'http', (address: string) => address)
+  const same = (address: string) => address
+  const gate = new ReadyGate(listener, 'http', { addressOf: same, countedAddressOf: same })
   const fields = fieldsOf(options, chunks.length > 0, length)
   const fault = gate.enter(method, options.url, {
     forEach(visit) {

@@ -15,6 +15,11 @@ export class JoinedWorkers {
   readonly #options: JoinedWorkersOptions
   readonly #all = new Set<RunningWorker>()
 
+  /** Reports a failure, unless the worker has ended. */
+  readonly #unlessGone = (error: unknown): void => {
+    if (codeOf(error) !== 'CORE_PEER_GONE') this.#options.onProblem(error)
+  }
+
   constructor(options: JoinedWorkersOptions) {
     this.#options = options
   }
@@ -41,19 +46,23 @@ export class JoinedWorkers {
    * then on they send nothing new to a host that is not in the set.
    */
   async announceHosts(hosts: readonly HostEndpoint[]): Promise<void> {
-    const { commitTimeoutMs, onProblem } = this.#options
+    const { commitTimeoutMs: timeoutMs } = this.#options
     await Promise.all(
-      [...this.#all].map(({ peer }) =>
-        peer.call('hosts', { hosts: [...hosts] }, { timeoutMs: commitTimeoutMs }).catch((error) => {
-          if (codeOf(error) !== 'CORE_PEER_GONE') onProblem(error)
-        }),
-      ),
+      Array.from(this.#all, ({ peer }) => peer.call('hosts', { hosts: [...hosts] }, { timeoutMs }).catch(this.#unlessGone)),
     )
   }
 
   /** Has all workers respond to certificate authorities with these. Resolves when each has them or has ended. */
   async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
     await Promise.all([...this.#all].map((worker) => worker.setProofs(proofs)))
+  }
+
+  /** Has all workers forget what they know of a client. Resolves when each has, has ended, or is too busy to confirm. */
+  async unblock(client: string): Promise<void> {
+    const { commitTimeoutMs: timeoutMs } = this.#options
+    await Promise.all(
+      Array.from(this.#all, ({ peer }) => peer.call('unblockClient', { client }, { timeoutMs }).catch(this.#unlessGone)),
+    )
   }
 
   /** Has all workers refuse tokens. Resolves when each does or has ended; one that does not answer is replaced. */

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SharedCommands } from '@svc/cache'
 import { asError, type Clock, type CloseStack, codeOf } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import type { RedisClient } from '@svc/redis'
 import type { InstanceFigures, Logger } from '@svc/telemetry'
 import type { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { DeferredOrders } from './deferred-orders.ts'
+import type { InstanceRedis } from './instance-redis.ts'
 import { InstanceRegistry } from './instance-registry.ts'
 import { PurgePublisher } from './purge-publisher.ts'
 import { PurgeSubscriber } from './purge-subscriber.ts'
@@ -104,8 +104,8 @@ export class Instances {
     return this.#redis.problem
   }
 
-  /** For scripts on the shared cache. */
-  get commands(): SharedCommands {
+  /** For scripts on what the instances share. */
+  get commands(): Pick<InstanceRedis, 'isUsable' | 'script' | 'command'> {
     return this.#redis
   }
 

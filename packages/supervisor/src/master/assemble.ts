@@ -43,6 +43,7 @@ import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
 import { IsolateLosses } from './instance-health.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
+import { makeRateLimits } from './rate-limits.ts'
 import { RenderHosts, type RenderHostsOptions, sharedSites, tryOut } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
@@ -138,11 +139,13 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
   return [config.server.state_dir, config.server.run_dir, config.cache.dir, moduleDir]
 }
 
-function makeMetrics(
+/** Counts of requests, and of everything else. */
+function makeCounts(
   { deps, access, logFiles }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
-): MetricsCollector {
-  return new MetricsCollector(deps.timings.metricsTimeoutMs, {
+): Pick<MasterParts, 'metrics' | 'rateLimits'> {
+  const rateLimits = makeRateLimits(access, deps, { workers, caches })
+  const metrics = new MetricsCollector(deps.timings.metricsTimeoutMs, {
     generation: () => access.get().generation,
     includesProcess: () => access.get().config.metrics.include_process,
     up: () => ({ worker: workers.ready.length, host: hosts.measured.length }),
@@ -153,8 +156,10 @@ function makeMetrics(
     },
     proxy: { shares: () => caches.proxy.room.usages() },
     redis: caches.instances,
+    rateLimits: { counted: () => rateLimits.counted, localSlices: () => rateLimits.localSlices },
     droppedLines: () => logFiles.droppedLines,
   })
+  return { metrics, rateLimits }
 }
 
 async function makeAudit({ deps, access, stack }: AssembleOptions): Promise<AuditLog> {
@@ -341,7 +346,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     logger,
   })
   await sessions.followUsers()
-  const metrics = makeMetrics(options, { workers, hosts, caches })
+  const { metrics, rateLimits } = makeCounts(options, { workers, hosts, caches })
   const watcher = new SiteWatcher({
     own: ownDirectories(access),
     settings: watchSettings(deps.options.source.env),
@@ -373,12 +378,12 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, certificates: options.certificates }
+  const { overrides, certificates } = options
+  const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, certificates }
   const audit = await makeAudit(options)
-  const { overrides } = options
   const deployment = await makeReleases(options, reloader, hosts)
   const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
-  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, configChecks, ...deployment }
+  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, rateLimits, configChecks, ...deployment }
   const parts: MasterParts = { ...common, caches, analytics, heapSnapshots, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

@@ -14,6 +14,7 @@ import type { FlowFeed } from '../flows/flow-feed.ts'
 import type { LogStore } from '../logs/log-store.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
+import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { Releases } from '../releases/releases.ts'
 import type { Uploads } from '../releases/uploads.ts'
 import type { Reloader } from '../reload/reloader.ts'
@@ -79,6 +80,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly slos: Slos
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
+  readonly rateLimits: RateLimits
   readonly releases: Releases
   readonly uploads: Uploads
   readonly flowFeed: FlowFeed

@@ -6,6 +6,7 @@ import {
   addLogMetrics,
   addMeasured,
   addProcessMetrics,
+  addRateLimitMetrics,
   addSiteShares,
   addUptimeMetric,
   type InstanceFigures,
@@ -48,6 +49,7 @@ interface MasterMetrics {
   readonly proxy: { readonly shares: () => readonly SiteShare[] }
   /** undefined: no `redis.url` is set. */
   readonly redis?: { readonly figures: InstanceFigures } | undefined
+  readonly rateLimits: { readonly counted: () => number; readonly localSlices: () => number }
   /** Lines that log files have lost. */
   readonly droppedLines: () => number
 }
@@ -93,6 +95,7 @@ export class MetricsCollector {
     addSiteShares(this.#own, 'isr', master.isr.shares)
     addSiteShares(this.#own, 'proxy', master.proxy.shares)
     addLogMetrics(this.#own, master.droppedLines)
+    addRateLimitMetrics(this.#own, master.rateLimits)
     const { redis } = master
     if (redis !== undefined) addInstanceMetrics(this.#own, () => redis.figures)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }

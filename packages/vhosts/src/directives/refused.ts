@@ -96,7 +96,7 @@ const REFUSED = byName({
   'use map, location, try_files or a route rule instead': 'if',
   'the server runs no embedded scripts; use an application (svc_app) or an upstream': 'js_content lua_package_path perl',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
-  'rate limiting is not available yet ([rate_limit] in the config file has no effect); use a proxy in front':
+  'set [rate_limit] in the config file: one budget for each client address over all sites':
     'limit_conn limit_conn_zone limit_req limit_req_zone',
   'the rate of responses cannot be limited': 'limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass scgi_pass uwsgi_param uwsgi_pass',

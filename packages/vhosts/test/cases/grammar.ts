@@ -96,7 +96,7 @@ export const grammarCases: readonly VhostCase[] = [
     'server',
     'limit_req zone=a;',
     [
-      '1:1: directive "limit_req" is not available here (rate limiting is not available yet ([rate_limit] in the config file has no effect); use a proxy in front)',
+      '1:1: directive "limit_req" is not available here (set [rate_limit] in the config file: one budget for each client address over all sites)',
     ],
   ],
 ]

@@ -157,6 +157,8 @@ function fleetOf({ master }: ControlPlaneParts): Fleet {
     restart: async (id) => (await master.call('restartProcess', { id }, ANSWER)).status,
     upstreams: () => master.call('upstreams', undefined, ANSWER),
     setServerDown: (order) => master.call('setServerDown', order, WORK),
+    countedClients: () => master.call('countedClients', undefined, ANSWER),
+    unblock: async (client) => (await master.call('unblockClient', { client }, ANSWER)).isFound,
     certificates: async () => (await master.call('certificates', undefined, ANSWER)).certificates,
     renew: async (host) => (await master.call('renewCertificate', { host }, ANSWER)).outcome,
   }

@@ -17,6 +17,7 @@ import type { WorkerCacheStats } from '@svc/protocol'
 import { type HttpMetrics, type HttpSeries, L0Metrics, latencyBin, type MetricSet } from '@svc/telemetry'
 import { type Affinity, isNewVisit } from '../generation/affinity.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 import type { L0Admission, WorkerFacts } from '../request/l0-capture.ts'
 import type { HitRequest } from '../request/request-log.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
@@ -40,6 +41,7 @@ interface WorkerL0Options {
   readonly metrics: MetricSet
   readonly httpMetrics: HttpMetrics
   readonly traffic: WorkerTraffic
+  readonly limiter: RateLimiter
   readonly log: () => HitLog
   readonly makeRequestId: () => string
   readonly clock: TurnClock
@@ -143,6 +145,8 @@ export class WorkerL0 implements ReadyResponses {
     const cache = this.#cache
     if (cache === undefined) return undefined
     const startedAt = this.#options.clock.turn()
+    const { limiter } = this.#options
+    if (limiter.isOn && !limiter.passes(this.#countedAddress(ask), startedAt)) return undefined
     const entry =
       ask.isSpecial || this.#affinity !== undefined
         ? this.#findSpecial(cache, ask, startedAt)
@@ -153,6 +157,7 @@ export class WorkerL0 implements ReadyResponses {
       this.#isSkipped = false
       return undefined
     }
+    if (limiter.isOn) limiter.answeredByL0()
     this.#metrics.hits.value++
     this.#startedAt = startedAt
     this.#series = ask.method === 'GET' ? entry.facts.get : entry.facts.head
@@ -268,6 +273,11 @@ export class WorkerL0 implements ReadyResponses {
     answer.body = ask.method === 'HEAD' || entry.block.status === 204 ? undefined : entry.body
     if (ask.method === 'HEAD' && entry.block.status !== 204) answer.length = String(entry.body.byteLength)
     return true
+  }
+
+  #countedAddress(ask: ReadyRequest): string {
+    const address = ask.countedAddress()
+    return this.#options.generation().trustedProxies.contains(address) ? this.#clientOf(ask).address : address
   }
 
   #clientOf(ask: ReadyRequest): ClientInfo {

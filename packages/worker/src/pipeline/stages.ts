@@ -1,12 +1,14 @@
 import type { ControlPlane } from '@svc/admin'
 import type { Clock } from '@svc/core'
 import type { RevocationList } from '../access/revocation-list.ts'
+import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { Stage } from '../request/request-context.ts'
 import type { RuleTables } from '../route-rules/rule-tables.ts'
 import type { VhostRuntimes } from '../vhost/index.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage, ProofStage } from './stages/builtin-stage.ts'
+import { LimiterStage } from './stages/limiter-stage.ts'
 import { PanelHostStage } from './stages/panel-host-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { LocationStage, MaintenanceStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
@@ -19,6 +21,7 @@ interface StageParts {
   readonly isr: IsrOf
   readonly vhosts: VhostRuntimes
   readonly rules: RuleTables
+  readonly limiter: RateLimiter
   /** Responses to challenges of certificate authorities, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
   readonly clock: Pick<Clock, 'after'>
@@ -34,14 +37,17 @@ export function createStages({
   isr,
   vhosts,
   rules,
+  limiter,
   proofs,
   clock,
   settleSite,
 }: StageParts): Stage[] {
   const app = new AppStage(renderer, isr, settleSite)
   return [
+    new LimiterStage(limiter, true),
     new ProofStage(proofs),
     new BuiltinStage({ plane, revocations, vhosts, rules, clock }),
+    new LimiterStage(limiter, false),
     new SecureStage(),
     new PanelHostStage(),
     new VhostStage(),

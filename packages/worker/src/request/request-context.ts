@@ -62,6 +62,8 @@ export class RequestContext {
   /** The server of a vhost file that the host led to, with the captures of its name. */
   vhost: VhostMatch | undefined
   pathGroup: PathGroup = 'other'
+  /** True if the rate limit has let it pass. */
+  isAdmitted = false
   /** False for probes: they are neither logged nor counted as traffic. */
   isLogged = true
   /** Access logs that it is written to, where there is one. */
@@ -108,7 +110,7 @@ export class RequestContext {
   }
 
   /** Notes for its flow that the request enters a stage. `outcome`: how the stage before it went. */
-  enter(stage: 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write', outcome = 'ok'): void {
+  enter(stage: 'limiter' | 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write', outcome = 'ok'): void {
     if (this.#ending === 'none') this.#trail = this.#tools.flows.enter(this.#trail, stage, outcome)
   }
 

@@ -1,5 +1,6 @@
-import { endpoint } from '../../contract/endpoint.ts'
-import { notAvailable } from '../not-available.ts'
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { success } from '../../contract/schemas.ts'
 
 export const rateLimit = endpoint({
   method: 'GET',
@@ -7,5 +8,21 @@ export const rateLimit = endpoint({
   group: 'admin',
   access: 'super_admin',
   summary: 'Lists clients that are near or over their budget.',
-  handle: () => notAvailable('Rate limiting'),
+  response: () =>
+    success({
+      enabled: z.boolean(),
+      budget: z.int().check(z.describe('Requests of a client in each window.')),
+      window_secs: z.int(),
+      distributed: z.boolean(),
+      counted: z.int().check(z.describe('Clients that this instance counts, listed or not.')),
+      clients: z.array(
+        z.object({
+          client: z.string().check(z.describe('Address, or network of IPv6.')),
+          requests: z.int().check(z.describe('In the last window, through this instance.')),
+          refused: z.int(),
+          retry_after_secs: z.int().check(z.describe('0: a request may pass now.')),
+        }),
+      ),
+    }),
+  handle: async (plane) => ok({ ...(await plane.fleet.countedClients()) }),
 })

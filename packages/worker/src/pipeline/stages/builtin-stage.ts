@@ -95,7 +95,8 @@ const noRequest: EndpointRequest<unknown, unknown> = Object.freeze({
   client: { address: '', userAgent: '', isSecure: false, isAdminHost: false },
 })
 
-function isProbe({ group }: Endpoint): boolean {
+/** Probes are not rate limited. */
+export function isProbe({ group }: Endpoint): boolean {
   return group === 'health' || group === 'metrics'
 }
 

@@ -1,5 +1,7 @@
-import { endpoint } from '../../../contract/endpoint.ts'
-import { notAvailable } from '../../not-available.ts'
+import { clientNetwork } from '@svc/http'
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { success } from '../../../contract/schemas.ts'
 
 export const unblockClient = endpoint({
   method: 'DELETE',
@@ -7,5 +9,16 @@ export const unblockClient = endpoint({
   group: 'admin',
   access: 'super_admin',
   summary: 'Gives a client its budget back.',
-  handle: () => notAvailable('Rate limiting'),
+  response: () => success({ client: z.string() }),
+  async handle(plane, { params: { ip = '' } }) {
+    // As the list names a network.
+    const client = clientNetwork(ip.endsWith('/64') ? ip.slice(0, -3) : ip)
+    if (client === '') {
+      const detail = `"${ip}" is not an IP address`
+      return { problem: { status: 400, code: 'invalid_request', detail, errors: [{ path: 'ip', message: detail }] } }
+    }
+    if (await plane.fleet.unblock(client)) return ok({ client })
+    const detail = `no requests of ${client} were counted in the last minute`
+    return { problem: { status: 404, code: 'unknown_client', detail } }
+  },
 })
