@@ -23,6 +23,7 @@ import { proxyTenKilobytes } from './scenarios/proxy.ts'
 import { proxyCacheHits } from './scenarios/proxy-cache.ts'
 import { proxyGigabyte } from './scenarios/proxy-gigabyte.ts'
 import { wholePurges } from './scenarios/purge.ts'
+import { redisFaults } from './scenarios/redis-faults.ts'
 import { pageWhileReplaced } from './scenarios/restart.ts'
 import { download, page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 import { tlsHandshakes, tlsHits } from './scenarios/tls.ts'
@@ -60,6 +61,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   purge: wholePurges,
   restart: pageWhileReplaced,
   cluster,
+  'redis-faults': redisFaults,
 }
 
 function requireTools(): void {

@@ -63,9 +63,21 @@ export function startNginxFastcgiKept(address: string): Promise<ServerProcess> {
   )
 }
 
+/** Starts nginx with one worker process that proxies to the server which the field `X-Instance` names by its number. */
+export function startNginxByInstance(urls: readonly string[], cores: 1 | 2): Promise<ServerProcess> {
+  const groups = urls.map(
+    (url, i) => `upstream instance-${i} { server ${new URL(url).host}; keepalive 64; keepalive_requests 1000000; }`,
+  )
+  const server = (port: number) => `${groups.join('\n')}
+  server { listen 127.0.0.1:${port}; client_max_body_size 64m;
+    location / { proxy_pass http://instance-$http_x_instance; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_set_header Host $host; proxy_read_timeout 60s; proxy_next_upstream off; } }`
+  return startWith(server, 'http', cores)
+}
+
 const nginxDir = join(workDir, 'nginx')
 
-async function startWith(server: (port: number) => string, scheme = 'http'): Promise<ServerProcess> {
+async function startWith(server: (port: number) => string, scheme = 'http', cores: 1 | 2 = 1): Promise<ServerProcess> {
   const dir = nginxDir
   mkdirSync(dir, { recursive: true })
   const port = await freePort()
@@ -78,5 +90,5 @@ http { include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on
 `
   writeFileSync(file, text)
   const isReady = (output: string) => (output.includes('start worker process ') ? `${scheme}://127.0.0.1:${port}` : undefined)
-  return startPinned({ command: BINARY, args: ['-p', dir, '-e', 'stderr', '-c', file], ready: isReady })
+  return startPinned({ command: BINARY, args: ['-p', dir, '-e', 'stderr', '-c', file], ready: isReady }, cores)
 }

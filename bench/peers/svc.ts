@@ -13,6 +13,8 @@ export const rowsSite = join(repositoryRoot, 'bench/sites/rows')
 export interface BenchSite {
   readonly id: string
   readonly root: string
+  /** Addresses that its pages may fetch from, beside public ones. */
+  readonly fetchAllow?: readonly string[]
 }
 
 function readyUrl(output: string): string | undefined {
@@ -27,7 +29,10 @@ export function writeConfig(name: string, sites: readonly BenchSite[], extra = '
   const file = join(dir, 'svc.config.toml')
   const places = `state_dir = "state"\nrun_dir = "run"`
   const head = `[server]\nlisten = "127.0.0.1:0"\nworkers = 1\n${places}\n\n[cache]\ndir = "cache"\n\n[logging]\naccess = ${hasAccessLog}\nlevel = "warn"\n\n[render]\nworkers = 1\n`
-  const entries = sites.map(({ id, root }) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${root}"\n`)
+  const entries = sites.map(
+    ({ id, root, fetchAllow = [] }) =>
+      `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${root}"\nfetch_allow = ${JSON.stringify(fetchAllow)}\n`,
+  )
   writeFileSync(file, `${head}\n${extra}\n${entries.join('\n')}`)
   return file
 }
