@@ -67,10 +67,10 @@ export class InstanceRegistry {
 
   /** Resolves after the first heartbeat, or when Redis did not answer it. */
   async start(): Promise<void> {
-    const { redis } = this.#options
-    this.#unsubscribe = redis.subscribe(this.#channel, (message) => this.#received(message))
+    const { redis, self } = this.#options
+    this.#unsubscribe = redis.subscribe(this.#channelOf(self), (message) => this.#received(message))
     await this.#beat()
-    await this.#tell(JOINED)
+    await this.#tellAll(JOINED)
   }
 
   /**
@@ -101,9 +101,9 @@ export class InstanceRegistry {
     return { acked: 1, known: this.count }
   }
 
-  /** Tells the others that this instance has carried out a purge. Never rejects. */
-  confirm(id: string): Promise<void> {
-    return this.#tell(id)
+  /** Tells the instance that has sent a purge that this one has carried it out. Never rejects. */
+  confirm(id: string, from: string): Promise<void> {
+    return this.#tell(from, id)
   }
 
   /** Leaves: others do not wait for this instance any more. Never rejects. */
@@ -113,16 +113,21 @@ export class InstanceRegistry {
     this.#cancelHeartbeat?.()
     this.#unsubscribe?.()
     await redis.command('HDEL', [`${prefix}instances`, self]).catch(() => undefined)
-    await this.#tell(LEFT)
+    await this.#tellAll(LEFT)
   }
 
-  async #tell(word: string): Promise<void> {
+  async #tell(name: string, word: string): Promise<void> {
     const { redis, self } = this.#options
-    await redis.command('PUBLISH', [this.#channel, `${word} ${self}`]).catch(() => undefined)
+    await redis.command('PUBLISH', [this.#channelOf(name), `${word} ${self}`]).catch(() => undefined)
   }
 
-  get #channel(): string {
-    return `${this.#options.prefix}instances`
+  async #tellAll(word: string): Promise<void> {
+    await Promise.all(Array.from(this.#others, (name) => this.#tell(name, word)))
+  }
+
+  /** Each instance has a channel: what it alone must know wakes no other one. */
+  #channelOf(name: string): string {
+    return `${this.#options.prefix}instances:${name}`
   }
 
   /** A message is a word or the id of a purge, and the name of an instance. */

@@ -55,7 +55,7 @@ export class Instances {
       file: placeFile(config.server.state_dir),
       last: state.last,
       purge: (order) => purges.purgeHere(order),
-      confirm: (id) => this.#registry.confirm(id),
+      confirm: (id, from) => this.#registry.confirm(id, from),
       lastSent: () => this.publisher.last,
       emptySharedCache: () => this.publisher.emptySharedCache(),
     })

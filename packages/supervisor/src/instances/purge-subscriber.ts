@@ -15,7 +15,7 @@ interface PurgeSubscriberOptions {
   readonly last: string | undefined
   /** Carries out a purge of another instance. Rejects if a store failed: it is in force even then. */
   readonly purge: (order: PurgeOrder) => Promise<unknown>
-  readonly confirm: (id: string) => Promise<void>
+  readonly confirm: (id: string, from: string) => Promise<void>
   /** Place of the last purge that this instance has sent. */
   readonly lastSent: () => string | undefined
   /** Makes the entries of the shared cache old. Rejects if Redis is away. */
@@ -116,12 +116,12 @@ export class PurgeSubscriber {
     const block = blockMs === undefined ? [] : ['BLOCK', String(blockMs)]
     const args = ['COUNT', String(BATCH), ...block, 'STREAMS', streamKey(prefix), this.#last ?? '0-0']
     const entries = entriesOfRead(await this.#connection?.command('XREAD', args))
-    const carryOut = async ({ id, order }: StreamEntry) => {
+    const carryOut = async ({ id, from, order }: StreamEntry) => {
       if (order === undefined) return
       await purge(order).catch((error: unknown) =>
         logger.error({ err: asError(error) }, 'failed to apply a purge of another instance'),
       )
-      await confirm(id)
+      await confirm(id, from)
     }
     await Promise.all(entries.filter(({ from }) => from !== self).map(carryOut))
     const last = entries.at(-1)
