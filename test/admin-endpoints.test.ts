@@ -82,6 +82,13 @@ test('a worker and a render host are replaced one at a time, and no request fail
   assert.notEqual(pidOf(after, 'w1'), pidOf(before, 'w1'))
   assert.equal(pidOf(after, 'w2'), pidOf(before, 'w2'))
   assert.ok(!after.some(({ pid }) => pid === host.pid))
+  // No scrape has come before: the worker was asked for its last counts when it ended.
+  const { text } = await fetchHttp(`${server.url}/__svc/metrics`)
+  const pages = text.matchAll(/^http_requests_total\{.*path_group="\/".*\} (\d+)$/gm)
+  assert.equal(
+    [...pages].reduce((sum, [, count]) => sum + Number(count), 0),
+    statuses.length + 1,
+  )
   assert.equal((await ask(server, 'POST', '/workers/w9/restart')).json.code, 'unknown_worker')
 })
 

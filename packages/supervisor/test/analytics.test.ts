@@ -312,3 +312,19 @@ test('a file that another process appended noise to is read up to there', async 
   appendFileSync(instance.path('minutes-2026031010.traffic'), 'svcTrf\u0001\n and no more')
   assert.equal(await instance.requests(instance.clock.now() - HOUR, instance.clock.now()), 5)
 })
+
+test('a report of a long window is used again for seconds, and a bounded number of them is kept', async (t) => {
+  const instance = new Instance(t)
+  instance.report({ count: 3 })
+  const of = (window: '5m' | '24h', ...sites: string[]) => instance.analytics.report({ window, sites })
+  const [day, minutes] = [await of('24h', 'shop'), await of('5m', 'shop')]
+  assert.equal(await of('24h', 'shop'), day)
+  assert.notEqual(await of('5m', 'shop'), minutes)
+  instance.clock.advance(4_999)
+  assert.equal(await of('24h', 'shop'), day)
+  instance.clock.advance(1)
+  assert.notEqual(await of('24h', 'shop'), day)
+  const again = await of('24h', 'shop')
+  for (let i = 0; i < 32; i++) await of('24h', `site-${i}`)
+  assert.notEqual(await of('24h', 'shop'), again)
+})

@@ -47,6 +47,22 @@ test('a scrape waits half a second for a process, and a scraper for less than on
   assert.equal(defaultTimings.metricsTimeoutMs, 500)
 })
 
+test('a process that ends in order counts to its last request, although no scrape came meanwhile', async () => {
+  const metrics = collector()
+  const worker = workerWith(3)
+  await metrics.processDrained(worker.asWorker)
+  metrics.processEnded(worker.asWorker)
+  assert.equal(requestsIn(await scrape(metrics, [workerWith(1)])), 4)
+})
+
+test('the end of a process that does not answer waits no longer than a scrape', async () => {
+  const metrics = collector()
+  const worker = Object.assign(workerWith(3), { isStalled: true })
+  await metrics.processDrained(worker.asWorker)
+  metrics.processEnded(worker.asWorker)
+  assert.equal(requestsIn(await scrape(metrics, [workerWith(1)])), 1)
+})
+
 test('a process that does not answer counts with its last values, and the scrape says how many did not', async () => {
   const metrics = collector()
   const workers = [workerWith(3), workerWith(4)]

@@ -18,6 +18,8 @@ interface HostOwner {
   readonly purgeState: () => PurgeState | undefined
   readonly onReady: (host: RunningHost) => void
   readonly onDeath: (death: Death<RunningHost>) => void
+  /** A host that was replaced has done its work, and ends when this resolves. Never rejects. */
+  readonly onDrained?: (host: RunningHost) => Promise<void>
   /** A host has ended, for whatever reason. */
   readonly onExit?: (host: RunningHost) => void
   /** Has workers send new work to the successor of a host. Resolves when they send the host nothing new. */
@@ -50,7 +52,7 @@ export class HostSlots {
   }
 
   make(): Slot<RunningHost> {
-    const { target, onDeath, handOver, timings, clock, logger } = this.#owner
+    const { target, onDeath, onDrained, handOver, timings, clock, logger } = this.#owner
     const driver = {
       launch: () => this.#launch(),
       bring: (host: RunningHost) => host.bring(target, () => this.join(host)),
@@ -60,6 +62,7 @@ export class HostSlots {
       retire: async (host: RunningHost, successor: RunningHost) => {
         await handOver(host, successor)
         await host.drain(timings.prepareTimeoutMs)
+        await onDrained?.(host)
       },
     }
     return new Slot(driver, timings, clock)

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { type Clock, entryOf, Gate, SingleFlight } from '@svc/core'
+import { type Clock, entryOf, Gate } from '@svc/core'
 import type { AnalyticsReport, TrafficBatch, TrafficQuery } from '@svc/protocol'
 import { type Logger, readTraffic, TopLists, TrafficTotals, type WrittenTraffic } from '@svc/telemetry'
 import { LiveTraffic, MINUTE_MS, minuteOf, TOP_NAMES } from './live-traffic.ts'
 import { type PlannedPart, planRange, type SummedUntil } from './query-plan.ts'
+import { RecentReports } from './recent-reports.ts'
 import { reportOf, windows } from './report.ts'
 import { rollUp } from './roll-up.ts'
 import { type FileKind, HOUR_MS, type MaxBytes, TrafficFiles } from './traffic-files.ts'
@@ -46,7 +47,7 @@ export class Analytics {
   readonly #files: TrafficFiles
   readonly #live: LiveTraffic
   readonly #turns = new Gate(1)
-  readonly #reports = new SingleFlight<string, AnalyticsReport>()
+  readonly #reports: RecentReports<AnalyticsReport>
   #until: SummedUntil = { hours: 0, days: 0 }
   #cancel: () => void = () => undefined
   #isClosed = false
@@ -55,6 +56,7 @@ export class Analytics {
   constructor(options: AnalyticsOptions) {
     const { stateDir, clock, logger, maxBytes } = options
     this.#options = options
+    this.#reports = new RecentReports(clock)
     this.#files = new TrafficFiles({
       dir: join(stateDir, 'analytics'),
       now: () => clock.now(),
@@ -98,9 +100,9 @@ export class Analytics {
 
   /** The answer to a query for a window of time up to now. */
   report({ sites, window }: TrafficQuery): Promise<AnalyticsReport> {
-    return this.#reports.run(`${window} ${sites?.join(' ') ?? '*'}`, () =>
+    const { stepMs, steps, topKind, keepMs } = windows[window]
+    return this.#reports.get(`${window} ${sites?.join(' ') ?? '*'}`, keepMs, () =>
       this.#turns.run(async () => {
-        const { stepMs, steps, topKind } = windows[window]
         const now = this.#options.clock.now()
         const toMs = now - (now % stepMs) + stepMs
         const query = { sites, fromMs: toMs - steps * stepMs, toMs }

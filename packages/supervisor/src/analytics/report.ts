@@ -3,18 +3,19 @@ import type { HeavyHitters, LatencySketch, TopLists, TrafficTotals } from '@svc/
 import { MINUTE_MS } from './live-traffic.ts'
 import { HOUR_MS } from './traffic-files.ts'
 
-/** How a window of time is shown. `topKind`: the coarsest files with its top names. */
+/** How a window of time is shown. `topKind`: the coarsest files with its top names; `keepMs`: how long a report is used again. */
 interface WindowSteps {
   readonly stepMs: number
   readonly steps: number
   readonly topKind: 'tops' | 'hours'
+  readonly keepMs: number
 }
 
 export const windows: Readonly<Record<TrafficWindow, WindowSteps>> = {
-  '5m': { stepMs: MINUTE_MS, steps: 5, topKind: 'tops' },
-  '1h': { stepMs: MINUTE_MS, steps: 60, topKind: 'tops' },
-  '24h': { stepMs: 15 * MINUTE_MS, steps: 96, topKind: 'hours' },
-  '7d': { stepMs: HOUR_MS, steps: 168, topKind: 'hours' },
+  '5m': { stepMs: MINUTE_MS, steps: 5, topKind: 'tops', keepMs: 0 },
+  '1h': { stepMs: MINUTE_MS, steps: 60, topKind: 'tops', keepMs: 2_000 },
+  '24h': { stepMs: 15 * MINUTE_MS, steps: 96, topKind: 'hours', keepMs: 5_000 },
+  '7d': { stepMs: HOUR_MS, steps: 168, topKind: 'hours', keepMs: 5_000 },
 }
 
 /** Names of each list in a report. */

@@ -33,6 +33,8 @@ export interface HostFleetOptions {
   readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
   /** Handlers of the hosts' calls to the master. */
   readonly handlers: Handlers<typeof hostParentMethods>
+  /** A host that serves no longer has done its work, and ends when this resolves. Never rejects. */
+  readonly onDrained: (host: RunningHost) => Promise<void>
   readonly onExit: (host: RunningHost) => void
   readonly onDeath: () => void
 }
@@ -62,6 +64,7 @@ export class HostFleet {
       purgeState,
       onReady: () => this.places.fill(),
       onDeath: (death) => this.#died(death),
+      onDrained: options.onDrained,
       onExit: (host) => {
         options.onExit(host)
         this.places.inFlight.close(host.id)
@@ -220,10 +223,11 @@ export class HostFleet {
 
   /** Never rejects. */
   async #dismiss(slot: Slot<RunningHost>): Promise<void> {
-    const { prepareTimeoutMs } = this.#options.timings
+    const { onDrained, timings } = this.#options
     slot.beginDrain()
     // Its exit is awaited below, whatever it responds.
-    await slot.current?.drain(prepareTimeoutMs).catch(() => undefined)
+    await slot.current?.drain(timings.prepareTimeoutMs).catch(() => undefined)
+    if (slot.current !== undefined) await onDrained(slot.current)
     await this.#hosts.stop([slot])
   }
 

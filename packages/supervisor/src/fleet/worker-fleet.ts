@@ -24,6 +24,8 @@ export interface WorkerFleetOptions {
   readonly logger: Logger
   /** A worker has begun to serve. */
   readonly onReady: (worker: RunningWorker) => void
+  /** A worker that was replaced has done its work, and ends when this resolves. Never rejects. */
+  readonly onDrained: (worker: RunningWorker) => Promise<void>
   /** A process has ended, for whatever reason. */
   readonly onExit: (worker: RunningWorker, connection: object) => void
   readonly onDeath: () => void
@@ -153,7 +155,7 @@ export class WorkerFleet {
   }
 
   #makeSlot(id: number): Slot<RunningWorker> {
-    const { timings, clock, logger, onReady } = this.#options
+    const { timings, clock, logger, onReady, onDrained } = this.#options
     const driver = {
       launch: () => this.#launch(id),
       bring: (worker: RunningWorker) => this.#bring(worker),
@@ -169,7 +171,10 @@ export class WorkerFleet {
       died: (death: Death<RunningWorker>) => this.#died(id, death),
       // A worker's first requests cost no more than later ones.
       warm: async () => undefined,
-      retire: async (worker: RunningWorker) => void (await worker.drain(timings.prepareTimeoutMs)),
+      retire: async (worker: RunningWorker) => {
+        await worker.drain(timings.prepareTimeoutMs)
+        await onDrained(worker)
+      },
     }
     return new Slot(driver, timings, clock)
   }

@@ -25,6 +25,8 @@ import { REPORT, reportsOf } from './worker-reports.ts'
 
 /** Most sites listed in the figures of a cache. */
 const MAX_LISTED = 100
+/** Most isolates in a list. */
+const MAX_ISOLATES = 5_000
 
 /** Directories below a site's root that may hold its routes. */
 const APP_DIRECTORIES = ['', 'app', 'src/app'] as const
@@ -85,21 +87,24 @@ export function isolatePools(parts: MasterParts): IsolatePool[] {
  * @throws SUP_UNKNOWN_SITE
  */
 export async function isolatesOf(
-  { hosts, spec, logger }: MasterParts,
+  { hosts, spec, clock, logger }: Pick<MasterParts, 'hosts' | 'spec' | 'clock' | 'logger'>,
   sites: readonly string[] | undefined,
 ): Promise<IsolateList> {
   for (const site of sites ?? []) requireSite(spec(), site)
   const asked = sites === undefined ? hosts.running : [...new Set(sites.flatMap((site) => hosts.runningFor(site)))]
   const { isolates, missing } = await listIsolates(asked, sites, logger)
   const labels = new Map(spec().sites.map(({ id, label }) => [id, label]))
-  const shown = isolates.map(({ site: id, host, thread, state, startedAt, lastBuildMs, heapBytes, requests }) => ({
+  // A unit runs as the user of its site and may send anything: it speaks for that site alone.
+  const unitSites = new Map(hosts.own.running.map((unit) => [unit.id, unit.site.id]))
+  const credible = isolates.filter(({ site, host }) => (unitSites.get(host) ?? site) === site).slice(0, MAX_ISOLATES)
+  const shown = credible.map(({ site: id, host, thread, state, startedAt, lastBuildMs, heapBytes, requests }) => ({
     site: id,
     // A site that a reload has removed meanwhile.
     label: labels.get(id) ?? id,
     host,
     thread,
     state,
-    started_at: startedAt === undefined ? null : new Date(startedAt).toISOString(),
+    started_at: startedAt === undefined ? null : new Date(Math.min(Math.max(0, startedAt), clock.now())).toISOString(),
     last_build_ms: lastBuildMs,
     heap_bytes: heapBytes ?? null,
     requests,

@@ -86,13 +86,13 @@ type HostCalls = Pick<
   RenderHostsOptions['own'],
   'purgeState' | 'purge' | 'sharedScript' | 'changed' | 'onAttached' | 'onServing' | 'onExit'
 > &
-  Pick<RenderHostsOptions['shared'], 'onDeath'> &
+  Pick<RenderHostsOptions['shared'], 'onDrained' | 'onDeath'> &
   Pick<RenderHostsOptions, 'onEndpoints'>
 
 function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, calls: HostCalls): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
-  const { onDeath, onEndpoints, ...own } = calls
+  const { onDrained, onDeath, onEndpoints, ...own } = calls
   const { purgeState, purge, sharedScript, onExit } = own
   const settings = launchSettings(deps, config.server)
   const isolateLost = (site: string) => losses.note(site, clock.monotonic())
@@ -105,6 +105,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
       handlers: hostHandlers({ purge, isolateLost, sharedScript, logs: deps.logs }),
       purgeState,
+      onDrained,
       onExit,
       onDeath,
     },
@@ -115,7 +116,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
 }
 
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
-type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onReady' | 'onExit' | 'onDeath'>
+type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onReady' | 'onDrained' | 'onExit' | 'onDeath'>
 
 function makeWorkers({ deps, access, proofs, logFiles }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
@@ -308,6 +309,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     onAttached: (site) => changes.unitAttached(site),
     onServing: (site) => surveys.add(site),
     onEndpoints: (endpoints) => workers.joined.announceHosts(endpoints),
+    onDrained: (host) => metrics.processDrained(host),
     onExit: (host) => {
       metrics.processEnded(host)
       caches.hostEnded()
@@ -318,6 +320,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     handlers: (connection) => workerHandlers(parts, connection),
     joinState: () => ({ purges: caches.purges.workerState(), revocations: store.revocations }),
     onReady: (worker) => flowFeed.joined(worker),
+    onDrained: (worker) => metrics.processDrained(worker),
     onExit: (worker, connection) => {
       metrics.processEnded(worker)
       caches.workerEnded(connection)

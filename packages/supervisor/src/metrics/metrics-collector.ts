@@ -115,6 +115,11 @@ export class MetricsCollector {
     this.#deaths.series(kind).value++
   }
 
+  /** Notes the last totals of a process that has done its work and is about to end. Never rejects, and takes no longer than a scrape. */
+  async processDrained(process: MetricsProcess): Promise<void> {
+    await this.#pull(process)
+  }
+
   /** Adds the last totals of a process that has ended. */
   processEnded(process: object): void {
     this.#ended.add(process)
