@@ -177,3 +177,27 @@ test('a client that is denied all the time fills the audit log no faster than te
   const seconds = Math.ceil((performance.now() - startedAt) / 1000) + 1
   assert.ok(server.plane.records.length <= 10 * seconds, `${server.plane.records.length} in ${seconds} s`)
 })
+
+test('malformed changes by users are recorded, as slowly as denied ones; malformed logins and reads are not', async (t) => {
+  const server = await PipelineServer.start(t, [shop], adminToml)
+  const send = async (path: string, body: string, headers: Record<string, string>) =>
+    (await server.get(`/__svc/admin/api/${path}`, { method: 'POST', headers, body })).status
+  const json = { 'content-type': 'application/json' }
+  const root = { ...(await bearer('root')), ...json }
+  assert.equal(await send('deploys', '{"site":', root), 400)
+  assert.equal(await send('deploys', '{"site":"shop","source":"/x","colour":1}', root), 400)
+  assert.equal(await send('deploys', '{}', { ...root, 'content-type': 'text/plain' }), 415)
+  assert.equal(await send('login', '{"username":', json), 400)
+  assert.equal((await server.get('/__svc/admin/api/cache/entries?colour=1', { headers: await bearer('root') })).status, 400)
+  const action = 'POST /__svc/admin/api/deploys'
+  const failed = { username: 'root', action, target: '{}', result: 'failed' }
+  assert.deepEqual(
+    server.plane.records.map(({ username, action: act, target, result }) => ({ username, action: act, target, result })),
+    [failed, failed, failed],
+  )
+  assert.match(server.plane.records[1]?.detail ?? '', /colour/)
+  const startedAt = performance.now()
+  for (let index = 0; index < 100; index++) await send('deploys', '{', root)
+  const seconds = Math.ceil((performance.now() - startedAt) / 1000) + 1
+  assert.ok(server.plane.records.length <= 3 + 10 * seconds, `${server.plane.records.length} in ${seconds} s`)
+})

@@ -4,8 +4,8 @@ import { asError } from '@svc/core'
 import type { AuditRecord } from '@svc/protocol'
 import type { RequestContext } from '../../request/request-context.ts'
 
-/** Denied attempts that one worker records in a second: a client may guess all night. */
-const MAX_DENIED_PER_SECOND = 10
+/** Denied and malformed requests that one worker records in a second: a client may guess all night. */
+const MAX_REFUSED_PER_SECOND = 10
 const MAX_TARGET_CHARS = 500
 /** Fields whose values are secret, or longer than a record. */
 const leftOut: ReadonlySet<string> = new Set(['password', 'toml'])
@@ -16,7 +16,7 @@ interface EndedCall {
   readonly endpoint: Endpoint
   readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
-  /** Undefined: it was refused before it was read. */
+  /** Undefined: it was refused before it was read, or is malformed. */
   readonly request?: EndpointRequest<unknown, unknown> | undefined
   readonly result: EndpointResult
 }
@@ -54,7 +54,7 @@ function recordOf(call: EndedCall): AuditRecord {
 export class AuditTrail {
   readonly #audit: Pick<ControlPlane['audit'], 'add'>
   #second = 0
-  #denied = 0
+  #refused = 0
 
   constructor(audit: Pick<ControlPlane['audit'], 'add'>) {
     this.#audit = audit
@@ -67,16 +67,17 @@ export class AuditTrail {
     // Reading is recorded where a user tried to read more than the role allows.
     if (endpoint.method === 'GET' && !(isRefused && caller.kind === 'user')) return
     const record = recordOf(call)
-    if (record.result === 'denied' && !this.#mayRecordDenied()) return
+    // Without a request: it was denied or malformed.
+    if ((record.result === 'denied' || call.request === undefined) && !this.#mayRecordRefused()) return
     await this.#audit.add(record).catch((error) => context.reportFailure(asError(error), 500))
   }
 
-  #mayRecordDenied(): boolean {
+  #mayRecordRefused(): boolean {
     const second = Math.floor(performance.now() / 1000)
     if (second !== this.#second) {
       this.#second = second
-      this.#denied = 0
+      this.#refused = 0
     }
-    return ++this.#denied <= MAX_DENIED_PER_SECOND
+    return ++this.#refused <= MAX_REFUSED_PER_SECOND
   }
 }

@@ -189,7 +189,11 @@ export class BuiltinStage implements Stage {
       return 'answered'
     }
     const read = await readEndpointRequest(context, { endpoint, params, caller })
-    if ('problem' in read) return send(context, read)
+    if ('problem' in read) {
+      // Anyone may send a malformed login.
+      if (caller.kind === 'user' && endpoint.method !== 'GET') await this.#audit.ended({ ...call, result: read })
+      return send(context, read)
+    }
     // Calls to the master have limits of their own, and may take longer than a page: a rolling restart does.
     context.exchange.liftAnswerLimit()
     if (endpoint.isUpload === true) context.exchange.liftBodyLimit()
