@@ -18,7 +18,7 @@ import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footpri
 import { fullCaches } from './scenarios/full-caches.ts'
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
-import { l0Browser, l0Hit, l0NotModified } from './scenarios/l0.ts'
+import { l0Browser, l0Hit, l0Limited, l0NotModified } from './scenarios/l0.ts'
 import { proxyTenKilobytes } from './scenarios/proxy.ts'
 import { proxyCacheHits } from './scenarios/proxy-cache.ts'
 import { proxyGigabyte } from './scenarios/proxy-gigabyte.ts'
@@ -38,6 +38,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'l0-32k': () => l0Hit('32 KB', seconds),
   'l0-304': () => l0NotModified(seconds),
   'l0-browser': () => l0Browser(seconds),
+  'l0-limit': () => l0Limited(seconds),
   tls: () => tlsHits(seconds),
   'tls-handshakes': () => tlsHandshakes(seconds),
   page100: () => page100(seconds),

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type Contender, compare } from '../lib/compare.ts'
 import type { ServerProcess } from '../lib/server-process.ts'
@@ -84,4 +85,38 @@ export function l0Browser(seconds: number): Promise<Row[]> {
 /** A hit of L0 for a client that has it already. */
 export function l0NotModified(seconds: number): Promise<Row[]> {
   return compareHit({ scenario: 'L0 hit, 304', path: `/${SIZES['10 KB']}.html`, isConditional: true }, seconds)
+}
+
+/** A hit of L0 with the rate limit and without it, where all clients have one address, and where they have several. */
+export function l0Limited(seconds: number): Promise<Row[]> {
+  const path = `/${SIZES['1 KB']}.html`
+  const sites = [{ id: 'l0', root: writeSite() }]
+  const start = (name: string, limit = '') => startSvc(writeConfig(name, sites, limit))
+  const limit = '[rate_limit]\nenabled = true\nrequests_per_minute = 1000000000\n'
+  const contenders: Contender[] = [
+    { name: 'svc with rate limit', host: HOST, start: () => start('l0-limited', limit) },
+    { name: 'svc', host: HOST, start: () => start('l0') },
+    {
+      name: 'svc with rate limit, several addresses',
+      host: HOST,
+      start: async () => {
+        const server = await start('l0-limited-addresses', limit)
+        const { hostname, port } = new URL(server.url)
+        // Ends with the server.
+        const other = connect({ host: hostname, port: Number(port), localAddress: '127.0.0.2' }).on('error', () => undefined)
+        const hold = setInterval(() => other.write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`), 1_000)
+        other.resume().once('close', () => clearInterval(hold))
+        return server
+      },
+    },
+  ]
+  return compare({
+    scenario: 'L0 hit, 1 KB, rate limit',
+    path,
+    headers: [],
+    status: 200,
+    contenders,
+    seconds,
+    connections: CONNECTIONS,
+  })
 }
