@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { EVERYTHING, PURGE, type PurgeOrder, purgeTargets, type SharedScript } from '@svc/cache'
+import { EVERYTHING, PURGE, type PurgeOrder, purgeTargets } from '@svc/cache'
 import { asError, type Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import type { Published } from '../purges/purge-coordinator.ts'
 import type { DeferredOrders } from './deferred-orders.ts'
 import type { InstanceRedis } from './instance-redis.ts'
 import type { InstanceRegistry } from './instance-registry.ts'
+import { addToStream } from './purge-stream.ts'
 
 interface PurgePublisherOptions {
   readonly redis: InstanceRedis
@@ -23,23 +24,7 @@ interface PurgePublisherOptions {
   readonly logger: Logger
 }
 
-/** Orders in the stream: an instance that has been away for longer drops its caches. */
-const MAX_ORDERS = 10_000
 const RETRY_MS = 500
-
-/** KEYS: the stream. ARGV: most orders, id, instance, order. Works with a full memory too. */
-const ADD: SharedScript = {
-  name: 'svcAddPurge',
-  lua: `#!lua flags=allow-oom
-local fields = {'id', ARGV[2], 'from', ARGV[3], 'order', ARGV[4]}
-return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', unpack(fields))
-`,
-}
-
-/** The name of the stream of purges. */
-export function streamKey(prefix: string): string {
-  return `${prefix}purges`
-}
 
 /** Brings the purges of this instance to the shared cache and to the other instances, in their order; later, if Redis is away. */
 export class PurgePublisher {
@@ -103,8 +88,7 @@ export class PurgePublisher {
     const { redis, prefix, self } = this.#options
     // The versions first: an instance that has read the order finds no older entry in the shared cache.
     await this.#sendVersions(order)
-    const last = await redis.script(ADD, [streamKey(prefix)], [String(MAX_ORDERS), id, self, JSON.stringify(order)])
-    this.#last = String(last)
+    this.#last = await addToStream(redis, prefix, { id, from: self, order })
   }
 
   async #sendVersions(order: PurgeOrder): Promise<void> {

@@ -2,7 +2,7 @@ import { EVERYTHING, type PurgeOrder } from '@svc/cache'
 import { asError, type Clock, replaceFile } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import type { InstanceRedis, WaitingConnection } from './instance-redis.ts'
-import { streamKey } from './purge-publisher.ts'
+import { addToStream, entriesOf, entriesOfRead, laterOf, type StreamEntry, streamKey } from './purge-stream.ts'
 
 interface PurgeSubscriberOptions {
   readonly redis: InstanceRedis
@@ -22,16 +22,6 @@ interface PurgeSubscriberOptions {
   readonly emptySharedCache: () => Promise<void>
   readonly clock: Pick<Clock, 'after'>
   readonly logger: Logger
-}
-
-/** An order of the stream. */
-interface StreamEntry {
-  /** Its place in the stream. */
-  readonly at: string
-  readonly id: string
-  readonly from: string
-  /** undefined: it only marks the beginning of a stream. */
-  readonly order: PurgeOrder | undefined
 }
 
 const BLOCK_MS = 2_000
@@ -58,7 +48,7 @@ export class PurgeSubscriber {
   async start(): Promise<void> {
     try {
       await this.#connect()
-      await this.#read(undefined)
+      while ((await this.#read(undefined)) === BATCH);
     } catch (error) {
       this.#lost(error)
       return
@@ -92,42 +82,67 @@ export class PurgeSubscriber {
 
   /** Connects, and drops the caches if orders were missed. */
   async #connect(): Promise<void> {
-    const { redis, prefix, purge, logger, self, lastSent, emptySharedCache } = this.#options
+    const { redis, prefix, self, lastSent, emptySharedCache, logger } = this.#options
     const connection = await redis.open()
     this.#connection = connection
     const stream = streamKey(prefix)
+    const type = String(await connection.command('TYPE', [stream]))
+    if (type !== 'stream' && type !== 'none') {
+      logger.warn(
+        { key: stream, type },
+        'a key in Redis is not the stream of purges: replacing it (does another program use this key_prefix?)',
+      )
+      await addToStream(redis, prefix, { id: '', from: self, order: undefined })
+    }
     const place = laterOf(this.#last, lastSent())
     const known = place === undefined ? [] : entriesOf(await connection.command('XRANGE', [stream, place, place]))
     if (known.length > 0) return
     // Where Redis has lost orders, it has lost versions too.
     if (place !== undefined) await emptySharedCache()
+    await this.#startOver(place !== undefined)
+  }
+
+  /** Drops the caches, and goes on at the end of the stream. `areMissed`: purges have come that this instance has not read. */
+  async #startOver(areMissed: boolean): Promise<void> {
+    const { redis, prefix, purge, logger, self } = this.#options
     // The end of the stream comes first: a purge after it is read, and one before it takes entries that are dropped now.
-    const [end] = entriesOf(await connection.command('XREVRANGE', [stream, '+', '-', 'COUNT', '1']))
-    const last = end?.at ?? String(await connection.command('XADD', [stream, '*', 'from', self]))
-    if (place !== undefined) logger.warn('purges of other instances were missed: dropping all cached responses')
+    const [end] = entriesOf(await this.#connection?.command('XREVRANGE', [streamKey(prefix), '+', '-', 'COUNT', '1']))
+    const last = end?.at ?? (await addToStream(redis, prefix, { id: '', from: self, order: undefined }))
+    if (areMissed) logger.warn('purges of other instances were missed: dropping all cached responses')
     await purge(EVERYTHING)
     this.#last = last
     this.#saveSoon()
   }
 
-  /** @param blockMs how long to wait for orders; undefined: not at all */
-  async #read(blockMs: number | undefined): Promise<void> {
-    const { prefix, self, purge, confirm, logger } = this.#options
+  /**
+   * Reads the next entries. Returns how many there were.
+   * @param blockMs how long to wait for some; undefined: not at all
+   */
+  async #read(blockMs: number | undefined): Promise<number> {
+    const { prefix, self, confirm } = this.#options
     const block = blockMs === undefined ? [] : ['BLOCK', String(blockMs)]
     const args = ['COUNT', String(BATCH), ...block, 'STREAMS', streamKey(prefix), this.#last ?? '0-0']
     const entries = entriesOfRead(await this.#connection?.command('XREAD', args))
-    const carryOut = async ({ id, from, order }: StreamEntry) => {
-      if (order === undefined) return
-      await purge(order).catch((error: unknown) =>
-        logger.error({ err: asError(error) }, 'failed to apply a purge of another instance'),
-      )
-      await confirm(id, from)
+    const [first, last] = [entries[0], entries.at(-1)]
+    if (first === undefined || last === undefined) return 0
+    const ofOthers = entries.filter(({ from, order }) => from !== self && order !== undefined)
+    if (first.after !== (this.#last ?? '')) {
+      await this.#startOver(true)
+      await Promise.all(ofOthers.map(({ id, from }) => confirm(id, from)))
+      return entries.length
     }
-    await Promise.all(entries.filter(({ from }) => from !== self).map(carryOut))
-    const last = entries.at(-1)
-    if (last === undefined) return
+    await Promise.all(ofOthers.map((entry) => this.#carryOut(entry)))
     this.#last = last.at
     this.#saveSoon()
+    return entries.length
+  }
+
+  async #carryOut({ id, from, order = EVERYTHING }: StreamEntry): Promise<void> {
+    const { purge, confirm, logger } = this.#options
+    await purge(order).catch((error: unknown) =>
+      logger.error({ err: asError(error) }, 'failed to apply a purge of another instance'),
+    )
+    await confirm(id, from)
   }
 
   #saveSoon(): void {
@@ -142,44 +157,4 @@ export class PurgeSubscriber {
       logger.warn({ err: asError(error) }, 'failed to save the place in the stream of purges'),
     )
   }
-}
-
-/** Places are milliseconds and a count. */
-function laterOf(a: string | undefined, b: string | undefined): string | undefined {
-  if (a === undefined || b === undefined) return a ?? b
-  const [ms = 0, count = 0] = a.split('-').map(Number)
-  const [otherMs = 0, otherCount = 0] = b.split('-').map(Number)
-  return ms > otherMs || (ms === otherMs && count > otherCount) ? a : b
-}
-
-/** The entries of a reply of XREAD with one stream; null: there are none. */
-function entriesOfRead(reply: unknown): StreamEntry[] {
-  if (!Array.isArray(reply)) return []
-  const [stream] = reply as unknown[]
-  return Array.isArray(stream) ? entriesOf(stream[1]) : []
-}
-
-/** The entries of a reply of XRANGE. */
-function entriesOf(reply: unknown): StreamEntry[] {
-  if (!Array.isArray(reply)) return []
-  return reply.flatMap((entry: unknown) => {
-    if (!Array.isArray(entry) || !Array.isArray(entry[1])) return []
-    const fields = new Map<string, string>()
-    const flat: unknown[] = entry[1]
-    for (let i = 0; i + 1 < flat.length; i += 2) fields.set(String(flat[i]), String(flat[i + 1]))
-    const order = orderOf(fields.get('order'))
-    return [{ at: String(entry[0]), id: fields.get('id') ?? '', from: fields.get('from') ?? '', order }]
-  })
-}
-
-/** An order as another instance wrote it: an unreadable one is a purge of everything. */
-function orderOf(text: string | undefined): PurgeOrder | undefined {
-  if (text === undefined) return undefined
-  try {
-    const order = JSON.parse(text) as PurgeOrder
-    if (Array.isArray(order.layers) && Array.isArray(order.scopes)) return order
-  } catch {
-    // Not JSON.
-  }
-  return EVERYTHING
 }
