@@ -94,7 +94,9 @@ export function serverAt(path: string): AskServer {
       const refusal = refusalOf(error)
       if (refusal !== undefined) throw refusal
       if (codeOf(error)?.startsWith('CORE_') !== true) throw error
-      throw new CliError('CLI_UNAVAILABLE', messageOf(problem ?? error), { cause: error })
+      const isGone = problem === undefined && codeOf(error) === 'CORE_PEER_GONE'
+      const message = isGone ? 'the server ended before it answered: its log says why' : messageOf(problem ?? error)
+      throw new CliError('CLI_UNAVAILABLE', message, { cause: error })
     } finally {
       peer.close()
       socket.destroy()
