@@ -53,6 +53,7 @@ const refusals: Readonly<Record<string, CliError['code']>> = {
   SUP_NO_OVERRIDE: 'CLI_USAGE',
   SUP_OVERRIDE: 'CLI_CONFIG',
   SUP_PURGE_FAILED: 'CLI_NOT_DONE',
+  SUP_STATE: 'CLI_NOT_DONE',
 }
 
 /** The error of the command line for a request that the server refused. */

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 const PRIVATE = 0o600
 const PARTIAL = /^(.+)\.[0-9a-f]{8}\.tmp$/
@@ -20,9 +22,20 @@ export async function replaceFile(path: string, content: string | Uint8Array, is
       await file.close()
     }
     await rename(partial, path)
+    if (isSynced) await syncDirectory(dirname(path))
   } catch (error) {
     await unlink(partial).catch(() => undefined)
     throw error
+  }
+}
+
+/** Makes new entries of a directory survive a loss of power. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 

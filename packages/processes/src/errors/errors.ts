@@ -58,6 +58,8 @@ export const SupervisorError = errorClass('SupervisorError', {
   },
   /** A value that was to be overridden could not be put into service: the one before holds. */
   SUP_OVERRIDE: { status: 422, exposable: true },
+  /** A change cannot be saved in the state directory: the value before holds. */
+  SUP_STATE: { status: 503, retryable: true, template: 'failed to save {file}: {why}' },
   /** The key is not overridden. */
   SUP_NO_OVERRIDE: { status: 404, exposable: true },
   /** A deployment of the site is in progress. */

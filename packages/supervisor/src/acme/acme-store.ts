@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type LoadedCertificate, readCertificate } from '@svc/config'
-import { codeOf, targetOfPartial } from '@svc/core'
+import { codeOf, syncDirectory, targetOfPartial } from '@svc/core'
 import { makePrivateDirectory } from '@svc/processes'
-import { syncDirectory, writePrivate } from '../tls/private-files.ts'
+import { writePrivate } from '../tls/private-files.ts'
 
 const ID_CHARS = 16
 const OURS = /\.(?:pem|json)$/
@@ -108,7 +108,7 @@ export class AcmeStore {
     await makePrivateDirectory(this.#directory)
     await makePrivateDirectory(this.#pathOf(authority, ''))
     await writePrivate(path, text)
-    for (const directory of [dirname(path), this.#directory, dirname(this.#directory)]) await syncDirectory(directory)
+    for (const directory of [this.#directory, dirname(this.#directory)]) await syncDirectory(directory)
   }
 
   /** A file that is no valid JSON counts as missing and is rewritten. */

@@ -2,11 +2,12 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { EnvSources, LoadedConfig, SiteConfig } from '@svc/config'
-import { asError, codeOf, Gate, guard, loadRegularFile, messageOf, replaceFile } from '@svc/core'
+import { asError, codeOf, Gate, guard, loadRegularFile, messageOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Override, ReloadReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { type Overridable, settingOf, unknownKey } from './override-settings.ts'
+import { saveState } from './save-state.ts'
 
 /** An override as the file has it: with the value that it stands in for. */
 interface Entry extends Omit<Override, 'key'> {
@@ -197,7 +198,10 @@ export class Overrides {
       if (!ok) throw new SupervisorError('SUP_OVERRIDE', `the change of ${key} failed: ${errors.join('; ')}`)
     } catch (error) {
       this.#put(key, before)
-      await this.#save()
+      // The file has the new value if only the change in service failed, or the value before if it could not be written.
+      await this.#save().catch((err: unknown) =>
+        this.#options.logger.error({ err: asError(err), key }, 'failed to save an override'),
+      )
       throw error
     }
   }
@@ -217,6 +221,6 @@ export class Overrides {
   }
 
   #save(): Promise<void> {
-    return replaceFile(fileIn(this.#options.stateDir), `${JSON.stringify(Object.fromEntries(this.#entries), null, 2)}\n`, true)
+    return saveState(fileIn(this.#options.stateDir), Object.fromEntries(this.#entries))
   }
 }

@@ -1,7 +1,8 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asError, codeOf, entryOf, type Guarded, guard, loadRegularFile, replaceFile } from '@svc/core'
+import { asError, codeOf, type Guarded, guard, loadRegularFile } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
+import { saveState } from '../overrides/save-state.ts'
 
 /** Most releases of a site on record. */
 const MAX_RECORDS = 20
@@ -64,13 +65,18 @@ export class ReleaseRecords {
     return [...this.#sites.values()].flat().flatMap(({ root, is_unpacked: isUnpacked }) => (isUnpacked ? [root] : []))
   }
 
-  /** Adds a release, or replaces the one of its id. Resolves when that outlives this process. */
+  /** Adds a release, or replaces the one of its id. Resolves when that outlives this process. @throws SUP_STATE: nothing has changed */
   async put(site: string, record: ReleaseRecord): Promise<void> {
-    const records = entryOf(this.#sites, site, () => [])
-    const at = records.findIndex(({ id }) => id === record.id)
-    if (at === -1) records.push(record)
-    else records[at] = record
-    await this.#save()
+    const before = this.of(site)
+    const others = before.filter(({ id }) => id !== record.id)
+    const at = before.findIndex(({ id }) => id === record.id)
+    this.#sites.set(site, at === -1 ? [...before, record] : others.toSpliced(at, 0, record))
+    try {
+      await this.#save()
+    } catch (error) {
+      this.#sites.set(site, [...before])
+      throw error
+    }
   }
 
   /**
@@ -94,6 +100,6 @@ export class ReleaseRecords {
   }
 
   #save(): Promise<void> {
-    return replaceFile(this.#file, `${JSON.stringify(Object.fromEntries(this.#sites), null, 2)}\n`, true)
+    return saveState(this.#file, Object.fromEntries(this.#sites))
   }
 }

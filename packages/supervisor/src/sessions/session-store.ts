@@ -14,7 +14,6 @@ import {
 import { coalesce, SupervisorError } from '@svc/processes'
 import { type Revocations, type RevokeRequest, type SessionRecord, sessionRecord } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { syncDirectory } from '../tls/private-files.ts'
 
 /** Sessions and tokens on record: past it the one that expires first ends. */
 const MAX_RECORDS = 10_000
@@ -279,7 +278,6 @@ export class SessionStore {
     } satisfies { readonly [Key in keyof SessionsFile]: unknown }
     try {
       await replaceFile(file, JSON.stringify(content), true)
-      await syncDirectory(dirname(file))
     } catch (error) {
       throw new SupervisorError('SUP_SESSIONS', { file, why: messageOf(error) }, { cause: error })
     }

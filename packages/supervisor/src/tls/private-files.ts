@@ -1,4 +1,3 @@
-import { constants, open } from 'node:fs/promises'
 import { loadRegularFile, replaceFile } from '@svc/core'
 
 /** Certificates and keys have a few KB. */
@@ -7,16 +6,6 @@ const MAX_BYTES = 1024 * 1024
 /** Writes a file that survives a loss of power. Keeps an existing private file with the same content. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   if ((await readOwn(path)) !== text) await replaceFile(path, text, true)
-}
-
-/** Makes new entries of a directory survive a loss of power. */
-export async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Returns the text of a file that only this user can access. Undefined: no usable file. */

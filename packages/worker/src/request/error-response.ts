@@ -29,7 +29,9 @@ const RETRY_AFTER: HeaderList = [['retry-after', '1']]
 /** Answers for a failure inside the service, logs it under the request's id, and shows its message only where it may. */
 export function sendFailure(context: RequestContext, thrown: unknown): void {
   const error = asError(thrown)
-  const problem = problemOf(error)
+  const shown = problemOf(error)
+  const problem =
+    context.pathGroup === 'builtin' ? { detail: 'the log of the server has the reason, with this request id', ...shown } : shown
   context.reportFailure(error, problem.status)
   if (!context.isAnswered && context.showFailure?.(problem.status) === true) return
   sendError(context, problem, problem.status === 503 ? RETRY_AFTER : [])
