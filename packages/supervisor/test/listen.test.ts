@@ -7,12 +7,13 @@ import { test } from 'node:test'
 import type { ListenAddress } from '@svc/protocol'
 import { Child, type Cleanup, tempDir } from '@svc/testkit'
 import { removeSockets } from '../../processes/src/directories/unix-socket.ts'
+import { ReservedPorts } from '../src/listen/reserved-ports.ts'
 import { addressUrl, checkStillFree, resolveListen } from '../src/listen/resolve-listen.ts'
 import { takePort } from './harness.ts'
 
 async function listening(
   t: Cleanup,
-  where: { readonly path: string } | { readonly host: string; readonly port: number },
+  where: { readonly path: string } | { readonly host: string; readonly port: number; readonly reusePort?: boolean },
 ): Promise<Server> {
   const server = createServer().listen(where)
   t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
@@ -20,38 +21,57 @@ async function listening(
   return server
 }
 
+/** Reserved ports that are released at the end of the test. */
+function portsOf(t: Cleanup): ReservedPorts {
+  const ports = new ReservedPorts()
+  t.after(() => ports.release())
+  return ports
+}
+
 const plain = (name: string) => ({ name, isTls: false })
 
 test('an address is tried, and one that is open already is taken over with its port', async (t) => {
   const { port, release } = await takePort(t)
-  await assert.rejects(resolveListen([plain(`127.0.0.1:${port}`)], []), {
+  await assert.rejects(resolveListen([plain(`127.0.0.1:${port}`)], [], portsOf(t)), {
     code: 'SUP_LISTEN',
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
   })
   const held: ListenAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port, isTls: false }
-  assert.deepEqual(await resolveListen([plain('127.0.0.1:0')], [held]), [held])
+  assert.deepEqual(await resolveListen([plain('127.0.0.1:0')], [held], portsOf(t)), [held])
   await release()
-  const [first] = await resolveListen([plain('127.0.0.1:0')], [])
+  const [first] = await resolveListen([plain('127.0.0.1:0')], [], portsOf(t))
   assert.equal(first?.host, '127.0.0.1')
   assert.ok((first?.port ?? 0) > 0)
 })
 
-test('port 0 twice is two ports, which a reload keeps', async () => {
+test('port 0 twice is two ports, which a reload keeps', async (t) => {
   const names = [plain('127.0.0.1:0'), { name: '127.0.0.1:0#tls', isTls: true }]
-  const first = await resolveListen(names, [])
+  const first = await resolveListen(names, [], portsOf(t))
   const [one, two] = first
   assert.ok(one !== undefined && two !== undefined && one.port !== two.port)
   assert.deepEqual(first.map(addressUrl), [`http://127.0.0.1:${one.port}`, `https://127.0.0.1:${two.port}`])
-  assert.deepEqual(await resolveListen([...names].reverse(), first), [two, one])
+  assert.deepEqual(await resolveListen([...names].reverse(), first, portsOf(t)), [two, one])
+})
+
+test('a port that was chosen for port 0 is free for workers alone, until it is released', async (t) => {
+  const ports = portsOf(t)
+  const [address] = await resolveListen([plain('127.0.0.1:0')], [], ports)
+  const { port } = address ?? assert.fail('no address')
+  const other = createServer().listen({ host: '127.0.0.1', port })
+  await assert.rejects(once(other, 'listening'), { code: 'EADDRINUSE' })
+  await listening(t, { host: '127.0.0.1', port, reusePort: true })
+  await checkStillFree([{ ...(address ?? assert.fail()), name: 'new' }], [], ports)
+  ports.release()
+  assert.equal(ports.has(port), false)
 })
 
 test('before a commit new addresses are tried again, and those that are open are not', async (t) => {
   const { port, release } = await takePort(t)
   const address: ListenAddress = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
-  await checkStillFree([address], [address])
-  await assert.rejects(checkStillFree([address], []), { code: 'SUP_LISTEN' })
+  await checkStillFree([address], [address], portsOf(t))
+  await assert.rejects(checkStillFree([address], [], portsOf(t)), { code: 'SUP_LISTEN' })
   await release()
-  await checkStillFree([address], [])
+  await checkStillFree([address], [], portsOf(t))
 })
 
 test('an address within a wildcard of ours, or around one, is not tried', async (t) => {
@@ -59,20 +79,20 @@ test('an address within a wildcard of ours, or around one, is not tried', async 
   const { port } = server.address() as AddressInfo
   const wildcard: ListenAddress = { name: `0.0.0.0:${port}`, host: '0.0.0.0', port, isTls: false }
   const specific = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
-  assert.deepEqual(await resolveListen([plain(specific.name)], [wildcard]), [specific])
-  assert.deepEqual(await resolveListen([plain(wildcard.name)], [specific]), [wildcard])
+  assert.deepEqual(await resolveListen([plain(specific.name)], [wildcard], portsOf(t)), [specific])
+  assert.deepEqual(await resolveListen([plain(wildcard.name)], [specific], portsOf(t)), [wildcard])
   const named = { ...specific, name: `localhost:${port}`, host: 'localhost' }
-  assert.deepEqual(await resolveListen([plain(named.name)], [specific]), [named])
-  assert.deepEqual(await resolveListen([plain(specific.name)], [named]), [specific])
-  await assert.rejects(resolveListen([plain(specific.name)], []), { code: 'SUP_LISTEN' })
+  assert.deepEqual(await resolveListen([plain(named.name)], [specific], portsOf(t)), [named])
+  assert.deepEqual(await resolveListen([plain(specific.name)], [named], portsOf(t)), [specific])
+  await assert.rejects(resolveListen([plain(specific.name)], [], portsOf(t)), { code: 'SUP_LISTEN' })
 })
 
-test('an address does not change between plain HTTP and TLS while it is open', async () => {
+test('an address does not change between plain HTTP and TLS while it is open', async (t) => {
   const held: ListenAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port: 7, isTls: true }
-  await assert.rejects(resolveListen([plain('127.0.0.1:0')], [held]), {
+  await assert.rejects(resolveListen([plain('127.0.0.1:0')], [held], portsOf(t)), {
     message: '127.0.0.1:0 is served with TLS: it can change to plain HTTP only by a restart',
   })
-  await assert.rejects(resolveListen([{ name: '127.0.0.1:0', isTls: true }], [{ ...held, isTls: false }]), {
+  await assert.rejects(resolveListen([{ name: '127.0.0.1:0', isTls: true }], [{ ...held, isTls: false }], portsOf(t)), {
     message: '127.0.0.1:0 is served with plain HTTP: it can change to TLS only by a restart',
   })
 })
@@ -90,15 +110,15 @@ test('the socket of a server that was killed is removed; one in use and other fi
   writeFileSync(file, 'kept')
 
   const names = [stale, free].map((path) => plain(`unix:${path}`))
-  assert.deepEqual(await resolveListen(names, []), [
+  assert.deepEqual(await resolveListen(names, [], portsOf(t)), [
     { name: `unix:${stale}`, host: '', port: 0, socket: stale, isTls: false },
     { name: `unix:${free}`, host: '', port: 0, socket: free, isTls: false },
   ])
   assert.ok(!existsSync(stale))
-  await assert.rejects(resolveListen([plain(`unix:${used}`)], []), {
+  await assert.rejects(resolveListen([plain(`unix:${used}`)], [], portsOf(t)), {
     message: `cannot listen on unix:${used}: the socket is in use`,
   })
-  await assert.rejects(resolveListen([plain(`unix:${file}`)], []), {
+  await assert.rejects(resolveListen([plain(`unix:${file}`)], [], portsOf(t)), {
     message: `cannot listen on unix:${file}: the path is a file of another kind`,
   })
   assert.ok(existsSync(used) && existsSync(file))

@@ -4,6 +4,7 @@ import { addressOfListenName, doAddressesOverlap, type HostPort, type ListenName
 import { codeOf, messageOf } from '@svc/core'
 import { freeSocketPath, SupervisorError } from '@svc/processes'
 import type { ListenAddress } from '@svc/protocol'
+import type { ReservedPorts } from './reserved-ports.ts'
 
 const UNIX = 'unix:'
 const REASONS: Readonly<Record<string, string>> = {
@@ -35,29 +36,29 @@ export function addressUrl({ host, port, socket, isTls }: ListenAddress): string
 }
 
 /**
- * Binds an address for a moment and returns its port. Workers bind with SO_REUSEPORT, under which any program of the same user
+ * Binds an address for a moment. Workers bind with SO_REUSEPORT, under which any program of the same user
  * could share a port unnoticed; a plain bind fails if another process has it.
  */
-async function probe(name: string, address: HostPort): Promise<number> {
+async function probe(name: string, address: HostPort): Promise<void> {
   const server = createServer()
   server.listen({ host: address.host, port: address.port, exclusive: true })
-  try {
-    await once(server, 'listening')
-  } catch (error) {
-    const reason = REASONS[codeOf(error) ?? ''] ?? messageOf(error)
-    const data = { needsPrivilege: codeOf(error) === 'EACCES' }
-    throw new SupervisorError('SUP_LISTEN', `cannot listen on ${name}: ${reason}`, { cause: error, data })
-  }
-  const bound = server.address()
+  await once(server, 'listening').catch((error: unknown) => refuse(name, error))
   server.close()
   await once(server, 'close')
-  return typeof bound === 'object' && bound !== null ? bound.port : address.port
 }
 
-/** The same; for port 0, a port that is not one of `taken`: those may be free at this moment. */
-async function probeForOwn(name: string, address: HostPort, taken: readonly number[]): Promise<number> {
-  let port = await probe(name, address)
-  while (address.port === 0 && taken.includes(port)) port = await probe(name, address)
+/** @throws SUP_LISTEN */
+function refuse(name: string, error: unknown): never {
+  const reason = REASONS[codeOf(error) ?? ''] ?? messageOf(error)
+  const data = { needsPrivilege: codeOf(error) === 'EACCES' }
+  throw new SupervisorError('SUP_LISTEN', `cannot listen on ${name}: ${reason}`, { cause: error, data })
+}
+
+/** Reserves a port that is not one of `taken`: those may be free at this moment. */
+async function reserve(name: string, { host }: HostPort, taken: readonly number[], ports: ReservedPorts): Promise<number> {
+  let port: number
+  do port = await ports.reserve(host).catch((error: unknown) => refuse(name, error))
+  while (taken.includes(port))
   return port
 }
 
@@ -77,9 +78,13 @@ function kept(known: ListenAddress, { name, isTls }: ListenName): ListenAddress 
  * Probes new addresses again: workers open them once a reload can no longer be aborted.
  * @throws SUP_LISTEN naming the address
  */
-export async function checkStillFree(next: readonly ListenAddress[], held: readonly ListenAddress[]): Promise<void> {
+export async function checkStillFree(
+  next: readonly ListenAddress[],
+  held: readonly ListenAddress[],
+  ports: ReservedPorts,
+): Promise<void> {
   for (const address of next) {
-    if (held.some(({ name }) => name === address.name)) continue
+    if (held.some(({ name }) => name === address.name) || ports.has(address.port)) continue
     if (address.socket !== undefined) await freeSocketPath(address.socket)
     else if (!isOursInPart(address, held)) await probe(address.name, address)
   }
@@ -88,9 +93,14 @@ export async function checkStillFree(next: readonly ListenAddress[], held: reado
 /**
  * Resolves the addresses of a configuration. Those in `held` are already open and stay as they are, so that port 0 keeps its
  * port over reloads.
+ * @param ports get those of new addresses with port 0
  * @throws SUP_LISTEN naming the address
  */
-export async function resolveListen(names: readonly ListenName[], held: readonly ListenAddress[]): Promise<ListenAddress[]> {
+export async function resolveListen(
+  names: readonly ListenName[],
+  held: readonly ListenAddress[],
+  ports: ReservedPorts,
+): Promise<ListenAddress[]> {
   const resolved: ListenAddress[] = []
   for (const wanted of names) {
     const { name, isTls } = wanted
@@ -103,7 +113,8 @@ export async function resolveListen(names: readonly ListenName[], held: readonly
     } else {
       const address = parseAddress(name)
       const taken = [...resolved, ...held].map(({ port }) => port)
-      const port = isOursInPart(address, held) ? address.port : await probeForOwn(name, address, taken)
+      const port = address.port === 0 ? await reserve(name, address, taken, ports) : address.port
+      if (address.port !== 0 && !isOursInPart(address, held)) await probe(name, address)
       resolved.push({ name, host: address.host, port, isTls })
     }
   }

@@ -9,6 +9,7 @@ import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
 import { controlServer } from '../control/control-server.ts'
+import { ReservedPorts } from '../listen/reserved-ports.ts'
 import { LogFiles, logPaths } from '../logs/log-files.ts'
 import { Overrides } from '../overrides/overrides.ts'
 import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
@@ -80,8 +81,11 @@ export class Master {
     const { proofs, automatic } = await this.#makeAutomatic()
     const certificates = new Certificates(this.#loaded.config.server.run_dir, automatic, clock)
     stack.push('certificates', () => certificates.close())
+    const ports = new ReservedPorts()
+    stack.push('reserved ports', () => ports.release())
     let spec: GenerationSpec = await buildGeneration(1, loaded, {
       listen: [],
+      ports,
       certificates,
       loopToken: randomBytes(LOOP_TOKEN_BYTES).toString('base64url'),
     })
@@ -110,6 +114,7 @@ export class Master {
     await this.#openControl()
     this.#run.checkStop()
     await this.#run.unlessStopped(Promise.all([workers.start(), hosts.start(), served.begin(spec)]))
+    ports.release()
     watcher.setSites(sharedSites(spec))
     await certificates.served(spec.tls)
     this.#announceReady(spec)

@@ -13,6 +13,7 @@ import { asError, type Clock, Gate, messageOf } from '@svc/core'
 import { coalesce } from '@svc/processes'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { ReservedPorts } from '../listen/reserved-ports.ts'
 import { checkStillFree, resolveListen } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
 
@@ -26,20 +27,21 @@ export interface ServableConfig extends ResolvedConfig {
 
 /** Inputs of a generation. */
 interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
+  readonly ports: ReservedPorts
   readonly certificates: Pick<Certificates, 'tlsFor'>
 }
 
 /**
  * Builds the generation that all processes serve.
- * @param parts `listen` and `loopToken` are those of the previous generation
+ * @param parts `listen` and `loopToken` are those of the previous generation; `ports` are to be released when the workers listen
  * @throws SUP_LISTEN if a new address cannot be opened, SUP_NO_CERTIFICATE
  */
 export async function buildGeneration(
   generation: number,
   loaded: ServableConfig,
-  { listen: held, loopToken, certificates }: GenerationParts,
+  { listen: held, loopToken, ports, certificates }: GenerationParts,
 ): Promise<GenerationSpec> {
-  const listen = await resolveListen(loaded.listen, held)
+  const listen = await resolveListen(loaded.listen, held, ports)
   const { config, sites, moduleDir, web } = loaded
   const tls = await certificates.tlsFor(listen, loaded)
   return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, tls })
@@ -168,16 +170,21 @@ export class Reloader {
   async #serve(loaded: ServableConfig, facts: Pick<Outcome, 'changed' | 'needs_restart'>): Promise<Outcome> {
     const { current, target, certificates } = this.#options
     const { listen, loopToken } = current()
-    const spec = await buildGeneration(++this.#lastGeneration, loaded, { listen, loopToken, certificates })
-    await this.#swap(spec, target)
-    return { ok: true, generation: spec.generation, ...facts, errors: [] }
+    const ports = new ReservedPorts()
+    try {
+      const spec = await buildGeneration(++this.#lastGeneration, loaded, { listen, loopToken, ports, certificates })
+      await this.#swap(spec, target, ports)
+      return { ok: true, generation: spec.generation, ...facts, errors: [] }
+    } finally {
+      ports.release()
+    }
   }
 
-  async #swap(spec: GenerationSpec, target: ReloadTarget): Promise<void> {
+  async #swap(spec: GenerationSpec, target: ReloadTarget, ports: ReservedPorts): Promise<void> {
     let commit: () => Promise<void>
     try {
       commit = await target.prepare(spec)
-      await checkStillFree(spec.listen, this.#options.current().listen)
+      await checkStillFree(spec.listen, this.#options.current().listen, ports)
     } catch (error) {
       target.abandon(spec.generation)
       throw error
