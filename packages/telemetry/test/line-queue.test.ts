@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Cleanup, tempDir, waitFor } from '@svc/testkit'
 import { descriptorSink, LineQueue } from '../src/index.ts'
 
@@ -47,6 +48,34 @@ test('a reader that takes nothing costs lines, one warning and no waiting', asyn
   const [dropped, warnings] = String(output).split(' ').map(Number)
   assert.ok(Number(dropped) > 5000, `dropped ${dropped}`)
   assert.equal(warnings, 1)
+})
+
+test('the first line leaves at once, those of the next milliseconds together, a whole write of them at once', async () => {
+  const writes: string[] = []
+  const sink = {
+    maxBytes: 100,
+    write: (bytes: Buffer, done: (error: null, count: number) => void) => {
+      writes.push(bytes.toString())
+      done(null, bytes.byteLength)
+    },
+    close: () => undefined,
+  }
+  const queue = new LineQueue({ sink })
+  queue.write('first\n')
+  await turn()
+  assert.deepEqual(writes, ['first\n'])
+  queue.write('second\n')
+  await turn()
+  queue.write('third\n')
+  await turn()
+  // Unless the machine has taken the milliseconds for these turns.
+  const isGathered = writes.length === 1
+  await waitFor('the others are written', () => writes.join('') === 'first\nsecond\nthird\n')
+  if (isGathered) assert.deepEqual(writes.slice(1), ['second\nthird\n'])
+  queue.write(`${'x'.repeat(99)}\n`)
+  await turn()
+  assert.equal(writes.at(-1), `${'x'.repeat(99)}\n`)
+  await queue.close(60_000)
 })
 
 test('a disk that is full when the log is closed costs the lines that are left', async (t) => {

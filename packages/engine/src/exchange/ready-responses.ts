@@ -41,7 +41,7 @@ export interface ReadyRequest {
   fieldList(): HeaderList
   /** Canonical address of the peer. */
   remoteAddress(): string
-  /** The same for counters alone, from memory where it can be: access rules must not rely on it. */
+  /** The same for counters and logs, from memory where it can be: access rules must not rely on it. */
   countedAddress(): string
 }
 

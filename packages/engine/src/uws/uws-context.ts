@@ -41,16 +41,37 @@ export class PeerAddresses {
   }
 }
 
+/** Of so many addresses from memory, one is compared with that of the connection. */
+const CHECKED_OF = 256
+
 /**
- * The address of all open connections of a listener, as long as they have the same one: behind a load balancer, or in a test of speed. It
- * saves the system call that reading the address of a request costs.
+ * The address of all open connections of a listener, as long as they have the same one: behind a load balancer, or in a test of speed.
+ * Reading the address of a connection costs a system call and memory, and more than the rest of a response from L0.
  */
 export class SolePeer {
+  readonly #peers: PeerAddresses
   #open = 0
   #last = ''
   #isMixed = false
+  #untilChecked = CHECKED_OF
 
-  opened(address: string): void {
+  constructor(peers: PeerAddresses) {
+    this.#peers = peers
+  }
+
+  /** The address of the peer of a response: from memory, if all have the same one. */
+  addressOf(res: HttpResponse): string {
+    if (this.#isMixed || this.#open <= 0) return this.#peers.read(res)
+    if (this.#untilChecked-- > 0) return this.#last
+    this.#untilChecked = CHECKED_OF
+    const address = this.#peers.read(res)
+    // Connections were not counted right: no address from memory before all have ended.
+    if (address !== this.#last) this.#isMixed = true
+    return address
+  }
+
+  opened(res: HttpResponse): void {
+    const address = this.#peers.read(res)
     if (this.#open++ === 0) this.#isMixed = address === ''
     else if (address !== this.#last) this.#isMixed = true
     this.#last = address
@@ -58,11 +79,6 @@ export class SolePeer {
 
   closed(): void {
     this.#open--
-  }
-
-  /** Undefined: there are several, or one could not be read. */
-  get address(): string | undefined {
-    return this.#isMixed || this.#open <= 0 ? undefined : this.#last
   }
 }
 

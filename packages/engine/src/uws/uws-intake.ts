@@ -26,7 +26,7 @@ export class UwsIntake {
   readonly #options: EngineOptions
   readonly #context: UwsContext
   readonly #gate: ReadyGate<HttpResponse>
-  readonly #sole = new SolePeer()
+  readonly #sole: SolePeer
   /** Which certificates belong to which names, where connections speak TLS. */
   names: ServerNames | undefined
   /** The request whose handler runs at this moment. */
@@ -38,16 +38,17 @@ export class UwsIntake {
   constructor(listener: string, scheme: 'http' | 'https', options: EngineOptions, context: UwsContext) {
     this.#options = options
     this.#context = context
-    const sole = this.#sole
+    const sole = new SolePeer(context.peers)
+    this.#sole = sole
     this.#gate = new ReadyGate(listener, scheme, {
       addressOf: (res) => context.peers.read(res),
-      countedAddressOf: (res) => sole.address ?? context.peers.read(res),
+      countedAddressOf: (res) => sole.addressOf(res),
     })
   }
 
   /** A connection was opened. */
   opened(res: HttpResponse): void {
-    this.#sole.opened(this.#context.peers.read(res))
+    this.#sole.opened(res)
   }
 
   /** A connection has ended. */

@@ -24,7 +24,8 @@ function withEscapes(quoted: string): string {
 function isoClock(): (ms: number) => string {
   let lastMs = -1
   let lastIso = ''
-  return (ms) => {
+  return (time) => {
+    const ms = Math.floor(time)
     if (ms !== lastMs) {
       lastMs = ms
       lastIso = new Date(ms).toISOString()
@@ -33,18 +34,36 @@ function isoClock(): (ms: number) => string {
   }
 }
 
+/** The same as `text`, remembering the last value: most are the same for many requests in a row. */
+function rememberedText(): (value: string) => string {
+  let last = ''
+  let lastQuoted = '""'
+  return (value) => {
+    if (value !== last) {
+      last = value
+      lastQuoted = text(value)
+    }
+    return lastQuoted
+  }
+}
+
 /** Makes the formatter of access lines. Each line ends in a newline and has no other control characters. */
 export function createAccessFormatter(format: AccessFormat): (entry: AccessEntry) => string {
   if (format === 'common' || format === 'combined') return createCombinedFormatter(format)
   const iso = isoClock()
-  return format === 'json'
-    ? (entry) => jsonLine(entry, iso(entry.startedAt))
-    : (entry) => prettyAccess(entry, iso(entry.startedAt))
+  return format === 'json' ? createJsonFormatter(iso) : (entry) => prettyAccess(entry, iso(entry.startedAt))
 }
 
 // Built by hand: one string per request and no object; only values that a client chose need escaping.
-function jsonLine(entry: AccessEntry, time: string): string {
-  return `{"time":"${time}","request_id":${text(entry.requestId)},"site":${text(entry.site)},"method":${text(entry.method)},"path":${text(withoutQuery(entry.path))},"status":${entry.status},"bytes":${entry.bytes},"duration_ms":${Math.round(entry.durationMs * 1000) / 1000},"cache":${text(entry.cache)},"client":${text(entry.client)},"user_agent":${text(entry.userAgent)}}\n`
+function createJsonFormatter(iso: (ms: number) => string): (entry: AccessEntry) => string {
+  const site = rememberedText()
+  const method = rememberedText()
+  const path = rememberedText()
+  const cache = rememberedText()
+  const client = rememberedText()
+  const agent = rememberedText()
+  return (entry) =>
+    `{"time":"${iso(entry.startedAt)}","request_id":${text(entry.requestId)},"site":${site(entry.site)},"method":${method(entry.method)},"path":${path(withoutQuery(entry.path))},"status":${entry.status},"bytes":${entry.bytes},"duration_ms":${Math.round(entry.durationMs * 1000) / 1000},"cache":${cache(entry.cache)},"client":${client(entry.client)},"user_agent":${agent(entry.userAgent)}}\n`
 }
 
 function prettyAccess(entry: AccessEntry, time: string): string {

@@ -10,6 +10,11 @@ interface LineQueueOptions {
 }
 
 const DEFAULT_MAX_BUFFERED_BYTES = 4 * 1024 * 1024
+/**
+ * Least time between the beginnings of two writes, unless there is enough for the largest one: a write costs as much as some dozens of
+ * lines.
+ */
+const GATHER_MS = 10
 /** Pause before a full non-blocking pipe is tried again. */
 const FULL_RETRY_MS = 20
 /** Pause after other failures, such as a full disk. */
@@ -28,8 +33,8 @@ export function linesIn(bytes: Buffer): number {
 }
 
 /**
- * Writes lines in batches: those of one turn of the event loop leave together, at most one write is in flight, and a
- * reader that does not keep up, or a full disk, costs lines, never time.
+ * Writes lines in batches: a line leaves at the end of its turn of the event loop, or with those of the next milliseconds. At
+ * most one write is in flight, and a reader that does not keep up, or a full disk, costs lines, never time.
  */
 export class LineQueue {
   readonly #sink: ByteSink
@@ -41,6 +46,8 @@ export class LineQueue {
   #pending: Buffer = Buffer.alloc(0)
   #isScheduled = false
   #isWriting = false
+  #writtenAt = Number.NEGATIVE_INFINITY
+  #gathering: NodeJS.Timeout | undefined
   /** The last write failed with this code, other than for a full pipe. */
   #failure: string | undefined
   #retry: NodeJS.Timeout | undefined
@@ -85,11 +92,17 @@ export class LineQueue {
   }
 
   get #hasRoom(): boolean {
-    return !this.#isOver && this.#lineChars + this.#pending.byteLength <= this.#maxBufferedBytes
+    return !this.#isOver && this.#queuedSize <= this.#maxBufferedBytes
+  }
+
+  /** Bytes, or characters where there are lines. */
+  get #queuedSize(): number {
+    return this.#lineChars + this.#pending.byteLength
   }
 
   #schedule(): void {
     if (this.#isScheduled || this.#isWriting) return
+    if (this.#gathering !== undefined && this.#queuedSize < this.#sink.maxBytes) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
@@ -139,13 +152,28 @@ export class LineQueue {
     return (lastEnd === -1 ? this.#pending.indexOf(NEWLINE) : lastEnd) + 1
   }
 
+  /** True if more lines are waited for before the next write. */
+  #gathers(now: number): boolean {
+    if (this.#isClosing || this.#queuedSize >= this.#sink.maxBytes) return false
+    const restMs = this.#writtenAt + GATHER_MS - now
+    if (restMs <= 0) return false
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined
+      this.#pump()
+    }, restMs)
+    return true
+  }
+
   #pump(): void {
     if (this.#isWriting || this.#isOver) return
-    if (this.#pending.byteLength === 0) this.#collect()
-    if (this.#pending.byteLength === 0) {
+    if (this.#queuedSize === 0) {
       this.#idle?.()
       return
     }
+    const now = performance.now()
+    if (this.#gathers(now)) return
+    if (this.#pending.byteLength < this.#sink.maxBytes) this.#collect()
+    this.#writtenAt = now
     this.#isWriting = true
     this.#sink.write(this.#pending.subarray(0, this.#nextLength()), (error, bytes) => {
       this.#isWriting = false

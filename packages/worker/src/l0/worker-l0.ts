@@ -282,7 +282,7 @@ export class WorkerL0 implements ReadyResponses {
 
   #clientOf(ask: ReadyRequest): ClientInfo {
     const { scheme, host } = ask
-    const remoteAddress = ask.remoteAddress()
+    const remoteAddress = ask.countedAddress()
     const trusted = this.#options.generation().trustedProxies
     const headers = trusted.contains(remoteAddress) ? ask.fieldList() : []
     return clientOf({ scheme, host, remoteAddress, headers }, trusted)
