@@ -49,10 +49,12 @@ function checkImportTable(name, sources) {
     return
   }
   for (const { path, imports } of sources) {
-    for (const { specifier, isType } of imports) {
+    for (const { specifier, isType, isDynamic } of imports) {
       const target = /^@svc\/([a-z-]+)/.exec(specifier)?.[1]
       if (target === undefined || target === name || allowed.code.includes(target)) continue
-      if (!allowed.types?.includes(target)) breaches.push(`${shown(path)}: ${name} may not import ${target}`)
+      if (allowed.late?.includes(target)) {
+        if (!isDynamic && !isType) breaches.push(`${shown(path)}: ${name} may import ${target} only with import()`)
+      } else if (!allowed.types?.includes(target)) breaches.push(`${shown(path)}: ${name} may not import ${target}`)
       else if (!isType) breaches.push(`${shown(path)}: ${name} may import only types of ${target}`)
     }
   }

@@ -3,8 +3,10 @@
 //   bin/node scripts/run-tests.mjs           all, bundled and in groups: see test-plan.mjs
 //   bin/node scripts/run-tests.mjs --unit    those of the packages
 //   bin/node scripts/run-tests.mjs FILE ...  the named files
-import { availableParallelism } from 'node:os'
-import { relative, resolve } from 'node:path'
+//   With --times, prints the time of each file.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { bundleDir, testPlan } from './test-plan.mjs'
@@ -15,27 +17,63 @@ const FILE_TIMEOUT_MS = 180_000
 const FILES_AT_A_TIME = 3 * Math.max(2, availableParallelism())
 const SLOWEST_SHOWN = 10
 
-function printSlowest(durations) {
-  const slowest = durations.sort((one, other) => other.duration_ms - one.duration_ms).slice(0, SLOWEST_SHOWN)
-  const nameOf = (file) =>
-    relative(bundleDir, file)
-      .replace(/\.mjs$/, '')
-      .replace(/\.test$/, '.test.ts')
-  const lines = slowest.map(({ file, duration_ms }) => `  ${(duration_ms / 1000).toFixed(1)} s  ${nameOf(file)}`)
-  console.error(`slowest files:\n${lines.join('\n')}`)
+/** Each process of a test file appends its times (see test-times.mjs). @returns times by path of the file */
+function notedTimes(path) {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+  return new Map(lines.map((line) => JSON.parse(line)).map((times) => [times.file, times]))
 }
 
-const names = process.argv.slice(2)
-const isPlanned = names.length === 0 || names[0] === '--unit'
-const files = isPlanned ? await testPlan({ isUnitOnly: names[0] === '--unit' }) : names.map((name) => resolve(name))
+const nameOf = (file) =>
+  relative(isPlanned ? bundleDir : process.cwd(), file)
+    .replace(/\.mjs$/, '')
+    .replace(/\.test$/, '.test.ts')
+
+/** Prints the slowest files, or all in the order in which they started: seconds from start to end, and of the processor. */
+function printTimes(durations, { isWhole, timesFile, startedAt }) {
+  const times = notedTimes(timesFile)
+  const files = durations.map(({ file, duration_ms }) => {
+    const noted = times.get(file)
+    const begin = noted === undefined ? 0 : (noted.startedAt - startedAt) / 1000
+    return { name: nameOf(file), seconds: duration_ms / 1000, begin, cpuSeconds: noted?.cpuSeconds ?? 0 }
+  })
+  const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST_SHOWN)
+  const shown = isWhole ? files.toSorted((one, other) => one.begin - other.begin) : slowest
+  const total = files.reduce((sum, file) => sum + file.cpuSeconds, 0)
+  const wall = (Date.now() - startedAt) / 1000
+  console.error(`${isWhole ? 'files' : 'slowest files'}: start, seconds, seconds of the processor`)
+  for (const { name, seconds, begin, cpuSeconds } of shown) {
+    const columns = [begin, seconds, cpuSeconds].map((value) => value.toFixed(1).padStart(7))
+    console.error(`${columns.join(' ')}  ${name}`)
+  }
+  console.error(`all: ${wall.toFixed(1)} s, ${total.toFixed(1)} s of the processor`)
+}
+
+const options = process.argv.slice(2).filter((name) => name.startsWith('--'))
+const names = process.argv.slice(2).filter((name) => !name.startsWith('--'))
+const isPlanned = names.length === 0
+const files = isPlanned ? await testPlan({ isUnitOnly: options.includes('--unit') }) : names.map((name) => resolve(name))
+const startedAt = Date.now()
+const timesDir = mkdtempSync(join(tmpdir(), 'svc-test-times-'))
+const timesFile = join(timesDir, 'times')
+process.env['TEST_TIMES_FILE'] = timesFile
+// Compiled code of the bundles: processes share most of it.
+if (isPlanned) process.env['NODE_COMPILE_CACHE'] = join(bundleDir, 'code-cache')
+const isWhole = options.includes('--times')
 const durations = []
-run({ files, concurrency: FILES_AT_A_TIME, timeout: FILE_TIMEOUT_MS, execArgv: ['--enable-source-maps'] })
+const times = new URL('./test-times.mjs', import.meta.url).href
+run({
+  files,
+  concurrency: FILES_AT_A_TIME,
+  timeout: FILE_TIMEOUT_MS,
+  execArgv: ['--enable-source-maps', '--import', times],
+})
   .on('test:fail', () => {
     process.exitCode = 1
   })
   .on('test:summary', (summary) => {
     if (summary.file !== undefined) durations.push(summary)
-    else if (isPlanned) printSlowest(durations)
+    else if (isPlanned || isWhole) printTimes(durations, { isWhole, timesFile, startedAt })
   })
   .compose(spec)
   .pipe(process.stdout)
+process.on('exit', () => rmSync(timesDir, { recursive: true, force: true }))

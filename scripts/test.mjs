@@ -4,6 +4,7 @@
 //   node scripts/test.mjs --check   format, lint, types and structure only
 //   node scripts/test.mjs --unit    tests of the packages only
 //   node scripts/test.mjs --one FILE ...   the named test files, after a build of the programs that they start
+//   With --times, prints the time of each test file.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -57,16 +58,18 @@ function areThere(files) {
 }
 
 async function main() {
-  const [only, ...names] = process.argv.slice(2)
+  const args = process.argv.slice(2)
+  const times = args.filter((arg) => arg === '--times')
+  const [only, ...names] = args.filter((arg) => arg !== '--times')
   const files = names.map((name) => resolve(name))
   if (only === '--one' && !areThere(files)) return false
   if (only !== '--one' && only !== '--unit' && !(await checksOk())) return false
   if (only === '--check') return true
   if (!(await run('build', process.execPath, ['scripts/build.mjs', '--if-stale']))) return false
-  if (only === '--unit') return runTests('--unit')
-  if (only === '--one') return runTests(...files)
+  if (only === '--unit') return runTests('--unit', ...times)
+  if (only === '--one') return runTests(...files, ...times)
   if (!(await run('packages for tests', 'sh', ['scripts/test-setup.sh']))) return false
-  return runTests()
+  return runTests(...times)
 }
 
 process.exitCode = (await main()) ? 0 : 1

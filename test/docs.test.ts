@@ -116,10 +116,11 @@ test('each source file that a page names without its folder exists', () => {
 test('the architecture page describes each package, and its imports as they are enforced', async () => {
   const { importTable } = await import(join(repositoryRoot, 'scripts/structure/import-table.mjs'))
   const text = pages.find(({ name }) => name === 'docs/architecture.md')?.text ?? ''
-  const table: Readonly<Record<string, { code: readonly string[]; types?: readonly string[] }>> = importTable
-  for (const [name, { code, types = [] }] of Object.entries(table)) {
+  type Row = { code: readonly string[]; types?: readonly string[]; late?: readonly string[] }
+  const table: Readonly<Record<string, Row>> = importTable
+  for (const [name, { code, types = [], late = [] }] of Object.entries(table)) {
     assert.match(text, new RegExp(`^- \\*\\*${name}\\*\\*: `, 'm'), name)
-    const imports = [...code, ...types.map((type) => `${type}*`)].join(', ') || '-'
+    const imports = [...code, ...types.map((type) => `${type}*`), ...late.map((one) => `(${one})`)].join(', ') || '-'
     assert.ok(text.includes(`| ${name} | ${imports} |`), `imports of ${name}: ${imports}`)
   }
   const described = Array.from(text.matchAll(/^- \*\*([a-z-]+)\*\*: /gm), ([, name = '']) => name)

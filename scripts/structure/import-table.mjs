@@ -1,6 +1,7 @@
 /**
  * The packages that each package may import. A package on the list of types is imported with `import type` alone: the importer
- * does not run its code. docs/architecture.md explains the table.
+ * does not run its code. A package on the list of late ones is imported with `import()` alone: most runs of the importer do without
+ * it. docs/architecture.md explains the table.
  */
 export const importTable = {
   core: { code: [] },
@@ -39,5 +40,6 @@ export const importTable = {
   processes: { code: ['core', 'config', 'telemetry', 'protocol', 'cache'] },
   supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache', 'processes', 'redis'] },
   'site-unit': { code: ['core', 'config', 'telemetry', 'protocol', 'cache', 'processes'] },
-  cli: { code: ['core', 'config', 'protocol', 'http', 'auth', 'site', 'admin', 'supervisor', 'site-unit'] },
+  // A command loads what it needs: the code of the server takes as much time as the rest of a start.
+  cli: { code: ['core', 'protocol', 'http'], late: ['config', 'auth', 'site', 'admin', 'supervisor', 'site-unit'] },
 }

@@ -1,8 +1,8 @@
 import { parseSync, Visitor } from 'oxc-parser'
 
 /**
- * The modules that a source names as expressions or in types, `import('...')`: `{ specifier, isType, names }`; names undefined where the
- * source takes the module as a whole.
+ * The modules that a source names as expressions or in types, `import('...')`: `{ specifier, isType, isDynamic, names }`; names
+ * undefined where the source takes the module as a whole.
  */
 export function dynamicImports(path, text) {
   if (!/\bimport\(/.test(text)) return []
@@ -19,7 +19,7 @@ export function dynamicImports(path, text) {
     }
   }
   const add = (source, isType, names) => {
-    if (typeof source.value === 'string') found.push({ specifier: source.value, isType, names })
+    if (typeof source.value === 'string') found.push({ specifier: source.value, isType, isDynamic: true, names })
   }
   new Visitor({
     VariableDeclarator({ id, init }) {

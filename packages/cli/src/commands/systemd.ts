@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import { ExitCode } from '@svc/protocol'
-import { logPaths } from '@svc/supervisor'
 import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { installation } from '../command-line/installation.ts'
@@ -40,6 +39,7 @@ export const systemdCommand = command<SystemdArgs>({
     }
     const [configFile] = loaded.files
     if (configFile === undefined) throw new CliError('CLI_USAGE', 'a unit needs a config file; name one with --config')
+    const { logPaths } = await import('@svc/supervisor')
     printData(
       unitFile({
         installation: resolve(installation()),
