@@ -183,7 +183,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test('a scan that hangs in native code ends when its render host is killed', async (t) => {
+/** Starts a host whose scan process hangs in native code, kills the host and waits for the end of that process. */
+async function killHostOfHungScan(t: TestContext, options: { readonly setpriv?: string }): Promise<void> {
   const dir = tempDir(t, 'svc-scan')
   const [program, scanner] = ['../src/scan/main.ts', '../src/host/site-scanner.ts'].map(
     (path) => new URL(path, import.meta.url).href,
@@ -196,7 +197,8 @@ test('a scan that hangs in native code ends when its render host is killed', asy
       renameSync('${dir}/writing', '${dir}/pid')
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`,
     'host.mjs': `import { SiteScanner } from '${scanner}'
-      await new SiteScanner({ program: '${dir}/hang.mjs', timeoutMs: 600_000 }).scan(${JSON.stringify(request)})`,
+      await new SiteScanner(${JSON.stringify({ program: join(dir, 'hang.mjs'), timeoutMs: 600_000, ...options })})
+        .scan(${JSON.stringify(request)})`,
   })
   const host = spawn(process.execPath, [...process.execArgv, join(dir, 'host.mjs')], { stdio: 'inherit' })
   t.after(() => host.kill('SIGKILL'))
@@ -206,7 +208,12 @@ test('a scan that hangs in native code ends when its render host is killed', asy
   assert.ok(isRunning(pid))
   host.kill('SIGKILL')
   await waitFor('the end of the scan process', () => !isRunning(pid), PROCESS_WAIT_MS)
-})
+}
+
+test('a scan that hangs in native code ends when its render host is killed', (t) => killHostOfHungScan(t, {}))
+
+test('a scan that hangs in native code ends with its host also where the kernel cannot be told to end it', (t) =>
+  killHostOfHungScan(t, { setpriv: '/does/not/exist' }))
 
 test('a process that was ended while it had nothing to do costs no site a scan', async (t) => {
   const root = tempSite(t, { 'app/page.tsx': page('fine') })

@@ -5,6 +5,7 @@ import { PROTOCOL_VERSION } from '@svc/protocol'
 import { scanMethods, scanParentMethods } from '../contract/scan-methods.ts'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
+import { type ScanLaunch, SETPRIV, scanLaunch } from './scan-launch.ts'
 import { ScanTurns } from './scan-turns.ts'
 
 /** The directory to scan, and the files to look for. */
@@ -23,6 +24,8 @@ interface SiteScannerOptions {
   readonly timeoutMs?: number
   /** @default 30,000 ms */
   readonly compileTimeoutMs?: number
+  /** Program that has a process end with its parent. @default /usr/bin/setpriv */
+  readonly setpriv?: string
 }
 
 /** A scan takes milliseconds; one that takes this long is ended, with its process. */
@@ -33,8 +36,6 @@ const COMPILE_TIMEOUT_MS = 30_000
 const IDLE_MS = 60_000
 /** How long the end of a process may come after that of its pipe, or after its signal. */
 const EXIT_MS = 2_000
-/** Enough for a site at the limits of a scan, and for modules at the limit of their size. */
-const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc', '--max-old-space-size=512']
 
 type ScanPeer = RpcPeer<typeof scanParentMethods, typeof scanMethods>
 
@@ -72,6 +73,7 @@ export class SiteScanner {
   readonly #idle: ScanProcess[] = []
   /** Directories whose scan or compilation was ended, while its process is still there: it hangs in a call to the file system. */
   readonly #hung = new Set<string>()
+  #launch: ScanLaunch | undefined
   #isClosed = false
 
   constructor(options: SiteScannerOptions) {
@@ -152,8 +154,12 @@ export class SiteScanner {
   }
 
   #start(): ScanProcess {
-    const child = fork(this.#options.program, [String(process.pid)], {
-      execArgv: EXEC_ARGV,
+    const { program, setpriv = SETPRIV } = this.#options
+    this.#launch ??= scanLaunch(setpriv)
+    const { execPath, execArgv, args } = this.#launch
+    const child = fork(program, args, {
+      execPath,
+      execArgv: [...execArgv],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: {},

@@ -13,7 +13,11 @@ import { foreignReact } from './foreign-react.ts'
 // A terminal sends its signals to the whole process group: this process ends with its render host.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1'] as const) process.on(signal, () => undefined)
 
-endWithParent(Number(process.argv[2]))
+/** The pid of the parent, and "watch" where the kernel does not end this process with it. */
+const [parentPid, watch] = process.argv.slice(2)
+// It may have ended before the kernel was told.
+if (process.ppid !== Number(parentPid)) process.exit(ExitCode.ok)
+if (watch !== undefined) endWithParent(Number(parentPid))
 
 function realPathOf(root: string): string {
   try {
