@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import {
   fetchHttp,
   type HttpAnswer,
+  RedisMonitor,
   type RedisPeer,
   requireProgram,
   type Server,
@@ -157,6 +158,27 @@ test('two instances behind nginx', async (t) => {
       if (shown(first.text) !== shown(second.text)) return false
       assert.equal(second.headers['last-modified'], first.headers['last-modified'])
       assert.match(isr(second) || String(second.headers['cache-status']), /hit/)
+      return true
+    })
+  })
+
+  await t.test('ask Redis once for a page that the other one has, and never for one of their own', async () => {
+    const { a, b } = pair
+    const monitor = await RedisMonitor.start(t, pair.redis)
+    const sent = async () => (await monitor.commands()).filter((line) => line.includes('"EVALSHA"') && line.includes('{one}'))
+    await inOneOf(5, async (i) => {
+      const path = `/items/counted-${i}`
+      const start = (await sent()).length
+      const first = await client(a)(path)
+      // Its entry goes to Redis after the response, unless Redis was late for the page.
+      await waitFor('the page is in Redis', async () => (await sent()).length >= start + 2).catch(() => undefined)
+      const before = (await sent()).length
+      const second = await client(b)(path)
+      const onHit = (await sent()).length - before
+      if (shown(first.text) !== shown(second.text)) return false
+      assert.equal(onHit, 1)
+      for (const server of [a, b, a, b, a, b]) assert.match(String((await client(server)(path)).headers['cache-status']), /hit/)
+      assert.equal((await sent()).length - before, onHit)
       return true
     })
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { PurgeLedger } from '@svc/cache'
 import { requireRedisPrograms, startRedis, startRedisCluster, tempDir, waitFor } from '@svc/testkit'
-import { introduced, Master, tagged, world } from './instance-master.ts'
+import { clientOf, introduced, Master, tagged, world } from './instance-master.ts'
 
 describe('instances that share a Redis', () => {
   test('carry out each other’s purges, and the answer counts those that have', async (t) => {
@@ -28,6 +28,20 @@ describe('instances that share a Redis', () => {
     await introduced(a, b)
     await b.stop()
     await waitFor('it is forgotten', async () => (await a.purges.purge(tagged('x'))).instances.known === 1)
+  })
+
+  test('forget instances that another program has written', async (t) => {
+    const w = await world(t)
+    if (w === undefined) return
+    const [a, b] = [await w.master('a'), await w.master('b')]
+    await introduced(a, b)
+    const client = await clientOf(t, w)
+    const names = async () => ((await client.command('HKEYS', ['t:instances'])) as Buffer[]).map(String).sort()
+    await client.command('HSET', ['t:instances', 'ghost', '9e15', 'word', 'x', 'n'.repeat(2_000), String(Date.now())])
+    await waitFor('both are alone again', async () => (await names()).join() === 'a,b')
+    assert.deepEqual([a.instances.figures.instances, b.instances.figures.instances], [2, 2])
+    await client.command('SET', ['t:instances', 'x'])
+    await waitFor('both have come back', async () => (await names().catch(() => [])).join() === 'a,b')
   })
 
   test('keep purges while Redis is frozen, leave the shared cache alone, and send them when it is back', async (t) => {
@@ -134,5 +148,9 @@ describe('instances that share a Redis', () => {
     assert.deepEqual(b.revoked, [])
     w.redis = await startRedis(t, w.program, { socket: w.redis.socket })
     await waitFor('the other instance has it', () => b.revoked.includes('late'))
+    const client = await clientOf(t, w)
+    await client.command('SET', ['t:{sessions}:tokens', 'of another program'])
+    await a.revoke('later')
+    await waitFor('the key is replaced', () => b.revoked.includes('later'))
   })
 })

@@ -310,12 +310,59 @@ describe('the shared cache', () => {
     await shared(w)
     const entry = (await w.keys()).find((key) => key.includes(':entry:')) ?? ''
     const message = (await w.redis.command('HGET', [entry, 'd'])) as Buffer
-    const damaged = [Buffer.alloc(0), Buffer.from([9]), message.subarray(0, 20), Buffer.from(message).fill(0x7b, 6)]
+    const damaged = [Buffer.from([9]), message.subarray(0, 20), Buffer.from(message).fill(0x7b, 6)]
     const ofOther = Buffer.from(message.toString('latin1').replace('blog\\u0000/a', 'blog\\u0000/x'), 'latin1')
-    for (const bytes of [...damaged, ofOther]) {
+    for (const bytes of [...damaged, ofOther, Buffer.alloc(0)]) {
       await w.redis.command('HSET', [entry, 'd', bytes])
       const other = new Instance(w.redis)
       assert.equal(await other.textAfterLease(), undefined)
     }
   })
+
+  const large = 'x'.repeat(3 << 20)
+  const writers: Readonly<Record<string, readonly (readonly [kind: string, command: string, ...args: string[]])[]>> = {
+    'of other types': [
+      ['entry', 'SET', 'x'],
+      ['versions', 'SET', 'x'],
+      ['lock', 'RPUSH', 'x'],
+    ],
+    'with facts that are no numbers': [
+      ['entry', 'HSET', 's', 'x', 'c', 'y', 'f', 'z'],
+      ['versions', 'HSET', '#', 'x', '*', 'y', '~', 'z'],
+    ],
+    'that never end': [
+      ['lock', 'SET', 'x'],
+      ['entry', 'HSET', 's', '9e15', 't', '', 'c', '9e15', 'f', '9e15', 'd', 'x'],
+    ],
+    'that are too large': [
+      ['entry', 'HSET', 'd', large],
+      ['entry', 'HSET', 't', large],
+      ['lock', 'SET', large, 'PX', '5000'],
+    ],
+  }
+  for (const [title, commands] of Object.entries(writers)) {
+    test(`replaces keys ${title} that another program has written`, async (t) => {
+      const w = await world(t)
+      if (w === undefined) return
+      await shared(w)
+      const entry = (await w.keys()).find((key) => key.includes(':entry:')) ?? ''
+      const names = { entry, versions: entry.replace(/entry:.*/, 'versions'), lock: entry.replace('entry', 'lock') }
+      for (const [kind, command, ...args] of commands) {
+        const name = names[kind as keyof typeof names]
+        if (command !== 'HSET' || args.includes('9e15')) await w.redis.command('DEL', [name])
+        await w.redis.command(command, [name, ...args])
+        if (kind === 'lock') await w.redis.command('DEL', [names.entry])
+        // One instance fills the key again, and another one has its entry.
+        const first: Instance = new Instance(w.redis)
+        const second = new Instance(w.redis)
+        const reply = await first.leases.lease(KEY)
+        assert.equal(reply.granted, true, `${command} ${kind}`)
+        await first.fill('new')
+        first.leases.leaseEnded(reply.id, 'stored')
+        await waitFor(`the entry is shared after ${command} ${kind}`, async () => (await second.textAfterLease()) === 'new')
+        await w.purge({ scopes: [{ kind: 'tags', tags: ['route:blog:other'] }] })
+        assert.equal(w.redis.counts.refused, 0)
+      }
+    })
+  }
 })

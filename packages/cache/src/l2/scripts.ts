@@ -4,6 +4,36 @@ export interface SharedScript {
   readonly lua: string
 }
 
+/** Larger entries are not shared. */
+export const MAX_ENTRY_BYTES = 1 << 20
+/** Digests take less than twice the room that their tags have in the entry. */
+const MAX_FIELD_BYTES = MAX_ENTRY_BYTES * 2
+/** Tokens of locks are shorter. */
+const MAX_TOKEN_BYTES = 64
+
+/**
+ * Removes keys that these scripts did not write: another program has the same prefix, or someone writes to this Redis. Ours have
+ * a type, a bounded size and an end. What is too large is not read.
+ */
+const MEND = `
+local function mend(key, kind)
+  local found = redis.call('TYPE', key).ok
+  if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
+end
+local function mendEntry(key)
+  mend(key, 'hash')
+  if redis.call('PTTL', key) == -1 or redis.call('HSTRLEN', key, 'd') > ${MAX_ENTRY_BYTES} then redis.call('UNLINK', key) end
+  for _, field in ipairs({'s', 't', 'c', 'f'}) do
+    if redis.call('HSTRLEN', key, field) > ${MAX_FIELD_BYTES} then return redis.call('UNLINK', key) end
+  end
+end
+local function mendLock(key, life)
+  mend(key, 'string')
+  local left = redis.call('PTTL', key)
+  if left == -1 or left > life or redis.call('STRLEN', key) > ${MAX_TOKEN_BYTES} then redis.call('UNLINK', key) end
+end
+`
+
 /**
  * Versions of one label and layer, in a hash: `#` the last version given, `*` that of the whole label, `~` the longest life of
  * an entry in milliseconds, `p` the version at the last pruning, and the version of each purged tag under its digest. A version
@@ -14,14 +44,14 @@ export interface SharedScript {
  */
 const IS_CURRENT = `
 local function isCurrent(versions, seq, tags)
-  local whole = redis.call('HGET', versions, '*')
-  if not whole or tonumber(whole) > seq then return false end
+  local whole = tonumber(redis.call('HGET', versions, '*'))
+  if not whole or not seq or whole > seq then return false end
   local fields = {}
   for at = 1, #tags, 16 do fields[#fields + 1] = string.sub(tags, at, at + 15) end
   for from = 1, #fields, 1000 do
     local found = redis.call('HMGET', versions, unpack(fields, from, math.min(from + 999, #fields)))
     for i = 1, #found do
-      if found[i] and tonumber(found[i]) > seq then return false end
+      if found[i] and (tonumber(found[i]) or seq + 1) > seq then return false end
     end
   end
   return true
@@ -31,13 +61,25 @@ local function clock()
   return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 local function text(number) return string.format('%.0f', number) end
+${MEND}
+`
+
+/** Facts of the entry: none of one that is damaged. */
+const FACTS = `
+mendEntry(KEYS[1])
+mend(KEYS[2], 'hash')
+local facts = redis.call('HMGET', KEYS[1], 's', 't', 'c', 'f')
+local seq, createdAt, freshUntil = tonumber(facts[1]), tonumber(facts[3]), tonumber(facts[4])
+local isWhole = seq and facts[2] and createdAt and freshUntil and redis.call('HSTRLEN', KEYS[1], 'd') > 0
 `
 
 /** The version of the label before a fill, where no entry was found. */
 const VERSION_BEFORE = `
-local version = redis.call('HGET', KEYS[2], '#')
-if not version then
+local known = redis.call('HMGET', KEYS[2], '#', '*')
+local version = known[1]
+if not tonumber(known[1]) or not tonumber(known[2]) then
   version = text(clock())
+  redis.call('UNLINK', KEYS[2])
   local written = redis.pcall('HSET', KEYS[2], '#', version, '*', version)
   if type(written) == 'table' and written.err then return {'full'} end
 end
@@ -50,13 +92,10 @@ end
  */
 export const READ: SharedScript = {
   name: 'svcRead',
-  lua: `${IS_CURRENT}
-local facts = redis.call('HMGET', KEYS[1], 's', 't', 'c')
-if facts[1] then
-  if not isCurrent(KEYS[2], tonumber(facts[1]), facts[2]) then redis.call('UNLINK', KEYS[1])
-  elseif tonumber(facts[3]) > tonumber(ARGV[1]) and isCurrent(KEYS[2], tonumber(facts[1]), ARGV[2]) then
-    return {'hit', redis.call('HGET', KEYS[1], 'd')}
-  end
+  lua: `${IS_CURRENT}${FACTS}
+if isWhole then
+  if not isCurrent(KEYS[2], seq, facts[2]) then redis.call('UNLINK', KEYS[1])
+  elseif createdAt > tonumber(ARGV[1]) and isCurrent(KEYS[2], seq, ARGV[2]) then return {'hit', redis.call('HGET', KEYS[1], 'd')} end
 end
 ${VERSION_BEFORE}
 return {'miss', version}
@@ -70,15 +109,13 @@ return {'miss', version}
  */
 export const FETCH: SharedScript = {
   name: 'svcFetch',
-  lua: `${IS_CURRENT}
-local facts = redis.call('HMGET', KEYS[1], 's', 't', 'c', 'f')
-if facts[1] then
-  if not isCurrent(KEYS[2], tonumber(facts[1]), facts[2]) then redis.call('UNLINK', KEYS[1])
-  elseif tonumber(facts[3]) > tonumber(ARGV[3]) and tonumber(facts[4]) > tonumber(ARGV[4]) then
-    return {'hit', redis.call('HGET', KEYS[1], 'd')}
-  end
+  lua: `${IS_CURRENT}${FACTS}
+if isWhole then
+  if not isCurrent(KEYS[2], seq, facts[2]) then redis.call('UNLINK', KEYS[1])
+  elseif createdAt > tonumber(ARGV[3]) and freshUntil > tonumber(ARGV[4]) then return {'hit', redis.call('HGET', KEYS[1], 'd')} end
 end
 ${VERSION_BEFORE}
+mendLock(KEYS[3], tonumber(ARGV[2]))
 local locked = redis.pcall('SET', KEYS[3], ARGV[1], 'NX', 'PX', ARGV[2])
 if type(locked) == 'table' and locked.ok then return {'lock', version} end
 if type(locked) == 'table' and locked.err then return {'miss', version} end
@@ -95,11 +132,14 @@ return {'held'}
 export const STORE: SharedScript = {
   name: 'svcStore',
   lua: `${IS_CURRENT}
+mend(KEYS[1], 'hash')
+mend(KEYS[2], 'hash')
+mend(KEYS[3], 'string')
 if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[3]) end
 if not isCurrent(KEYS[2], tonumber(ARGV[2]), ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], 's', ARGV[2], 't', ARGV[3], 'c', ARGV[4], 'f', ARGV[5], 'd', ARGV[6])
 redis.call('PEXPIRE', KEYS[1], ARGV[7])
-if tonumber(ARGV[7]) > tonumber(redis.call('HGET', KEYS[2], '~') or 0) then redis.call('HSET', KEYS[2], '~', ARGV[7]) end
+if tonumber(ARGV[7]) > (tonumber(redis.call('HGET', KEYS[2], '~')) or 0) then redis.call('HSET', KEYS[2], '~', ARGV[7]) end
 return 1
 `,
 }
@@ -110,7 +150,8 @@ return 1
  */
 export const UNLOCK: SharedScript = {
   name: 'svcUnlock',
-  lua: `
+  lua: `${MEND}
+mend(KEYS[1], 'string')
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
 redis.call('SET', KEYS[1], 'pass', 'PX', ARGV[2])
@@ -129,19 +170,20 @@ export const PURGE: SharedScript = {
   name: 'svcPurge',
   lua: `#!lua flags=allow-oom
 ${IS_CURRENT}
+mend(KEYS[1], 'hash')
 local kept = redis.call('HMGET', KEYS[1], '#', '~', 'p')
-local life = tonumber(kept[2] or 0)
-local version = math.max(clock(), tonumber(kept[1] or 0) + 1)
+local last, life = tonumber(kept[1]), tonumber(kept[2]) or 0
+local version = math.max(clock(), (last or 0) + 1)
 local function purgeAll()
   redis.call('DEL', KEYS[1])
   redis.call('HSET', KEYS[1], '#', text(version), '*', text(version), '~', text(life), 'p', text(version))
   return text(version)
 end
-if #ARGV == 0 or not kept[1] or redis.call('HLEN', KEYS[1]) + #ARGV > ${MAX_TAGS} then return purgeAll() end
-if version - tonumber(kept[3] or 0) > life then
+if #ARGV == 0 or not last or redis.call('HLEN', KEYS[1]) + #ARGV > ${MAX_TAGS} then return purgeAll() end
+if version - (tonumber(kept[3]) or 0) > life then
   local all = redis.call('HGETALL', KEYS[1])
   for i = 1, #all, 2 do
-    if #all[i] == 16 and tonumber(all[i + 1]) < version - life then redis.call('HDEL', KEYS[1], all[i]) end
+    if #all[i] == 16 and (tonumber(all[i + 1]) or 0) < version - life then redis.call('HDEL', KEYS[1], all[i]) end
   end
   redis.call('HSET', KEYS[1], 'p', text(version))
 end

@@ -6,7 +6,7 @@ import { deadlineOf, freshnessOf } from '../entries/freshness.ts'
 import type { LeaseOutcome } from '../fill/lease.ts'
 import type { PurgeLedger } from '../purge/purge-ledger.ts'
 import { decodeMessage, encodeEntry, encodeVariance } from './entry-message.ts'
-import { FETCH, READ, type SharedScript, STORE, UNLOCK } from './scripts.ts'
+import { FETCH, MAX_ENTRY_BYTES, READ, type SharedScript, STORE, UNLOCK } from './scripts.ts'
 import { digestOf, digestsOf, labelOfKey, type SharedKeys, type SharedLayer, sharedKeys } from './shared-keys.ts'
 
 /** The connection to Redis. */
@@ -56,8 +56,6 @@ const LOCK_MS = 10_000
 const PASS_MS = 2_000
 const FIRST_PAUSE_MS = 10
 const MAX_PAUSE_MS = 50
-/** Larger entries are not shared. */
-const MAX_MESSAGE_BYTES = 1 << 20
 /** Bytes on their way to Redis; past them entries are not shared. */
 const MAX_IN_FLIGHT_BYTES = 16 << 20
 /** How often an entry is read again that a purge overtook. */
@@ -198,7 +196,7 @@ export class SharedCache {
     const { key: fillKey, version = '', token } = right
     const { ttlMs, clock } = this.#options
     const lifeMs = Math.min(ttlMs, (deadlineOf(facts, 0) ?? Number.POSITIVE_INFINITY) - clock.now())
-    if (message.byteLength > MAX_MESSAGE_BYTES || lifeMs <= 0) return
+    if (message.byteLength > MAX_ENTRY_BYTES || lifeMs <= 0) return
     const { entry, versions } = this.#keysOf(key)
     const { lock } = this.#keysOf(fillKey)
     const freshUntil = facts.ttlMs === null ? Number.MAX_SAFE_INTEGER : facts.createdAt + facts.ttlMs

@@ -20,17 +20,23 @@ const LEFT = 'left'
 /** How long a purge waits for the other instances to confirm it. */
 const CONFIRM_MS = 200
 
+/** Past this, the heartbeats are those of another program. */
+const MAX_INSTANCES = 1_000
+const MAX_NAME_BYTES = 1_000
+
 /** KEYS: the heartbeats. ARGV: the instance, milliseconds after which one is not alive. Replies the names of those that are. */
 const HEARTBEAT: SharedScript = {
   name: 'svcHeartbeat',
   lua: `#!lua flags=allow-oom
+if redis.call('TYPE', KEYS[1]).ok ~= 'hash' or redis.call('HLEN', KEYS[1]) > ${MAX_INSTANCES} then redis.call('UNLINK', KEYS[1]) end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now))
 local all = redis.call('HGETALL', KEYS[1])
 local alive = {}
 for i = 1, #all, 2 do
-  if now - tonumber(all[i + 1]) <= tonumber(ARGV[2]) then alive[#alive + 1] = all[i]
+  local at = tonumber(all[i + 1])
+  if at and math.abs(now - at) <= tonumber(ARGV[2]) and #all[i] <= ${MAX_NAME_BYTES} then alive[#alive + 1] = all[i]
   else redis.call('HDEL', KEYS[1], all[i]) end
 end
 redis.call('PEXPIRE', KEYS[1], 60000)

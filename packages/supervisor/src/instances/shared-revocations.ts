@@ -30,11 +30,14 @@ const EVERYONE = ''
 /**
  * Adds ended tokens and users, and replies with all of them. KEYS: tokens by the end of their time, users by the time before which
  * their tokens have ended. ARGV: now, the channel, the number of tokens, then pairs of time and member: tokens, users. The others
- * are told if something is new. Works with a full memory too.
+ * are told if something is new. Works with a full memory too. Keys of another type are replaced: every instance adds its own again.
  */
 const SHARE: SharedScript = {
   name: 'svcShareRevocations',
   lua: `#!lua flags=allow-oom
+for i = 1, 2 do
+  if redis.call('TYPE', KEYS[i]).ok ~= 'zset' then redis.call('UNLINK', KEYS[i]) end
+end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 local changed = 0
 for i = 4, #ARGV, 2 do
