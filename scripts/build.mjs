@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { leanPackages } from './lean-packages.mjs'
 import { requirePlatform } from './platform.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -25,19 +26,8 @@ const programs = {
   'site-scan': 'packages/render/src/scan/main.ts',
 }
 
-/** Packages that carry native code or find files beside themselves. */
-const external = [
-  '@node-rs/argon2',
-  '@parcel/watcher',
-  'esbuild',
-  'isolated-vm',
-  'lmdb',
-  'oxc-parser',
-  'oxc-resolver',
-  'oxc-transform',
-  'piscina',
-  'uWebSockets.js',
-]
+/** Packages that carry native code or find files beside themselves. Some others that do are bundled: see lean-packages.mjs. */
+const external = ['@node-rs/argon2', 'esbuild', 'isolated-vm', 'oxc-parser', 'oxc-resolver', 'oxc-transform', 'uWebSockets.js']
 
 /**
  * Importing a built-in module reads all its exports, and the getters among them load further parts of Node: a quarter of the time
@@ -110,7 +100,7 @@ async function newestChange(path) {
 async function isFresh() {
   const built = await stat(stamp).catch(() => undefined)
   if (built === undefined) return false
-  const sources = ['packages', 'scripts/build.mjs', 'package-lock.json']
+  const sources = ['packages', 'scripts/build.mjs', 'scripts/lean-packages.mjs', 'package-lock.json']
   const changes = await Promise.all(sources.map((path) => newestChange(join(root, path))))
   return Math.max(...changes) < built.mtimeMs
 }
@@ -149,7 +139,7 @@ async function main() {
   await rm(stamp, { force: true })
   for (const stale of ['chunks', 'code-cache']) await rm(join(outDir, stale), { recursive: true, force: true })
   await mkdir(outDir, { recursive: true })
-  const plugins = [builtinsByNeed(), asciiWidths]
+  const plugins = [builtinsByNeed(), asciiWidths, leanPackages]
   const { buildGuest } = await import('../packages/guest/build/guest.mjs')
   await Promise.all([
     ...Object.entries(programs).map((program) => bundleProgram(program, plugins)),

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 
@@ -78,8 +77,8 @@ const idEncoder = {
  * no process writes while another one opens the store: both hold the write lock of a second file, into which nothing is ever written.
  */
 export async function openDatabases(dir: string, mapBytes: number): Promise<Databases> {
-  // Native code: loaded on opening a store, not on every import of this package. Its CommonJS form is one file instead of ten.
-  const { open } = createRequire(import.meta.url)('lmdb') as typeof import('lmdb')
+  // Native code: loaded on opening a store, not on every import of this package.
+  const { open } = await import('lmdb')
   const common = { ...BINARY, noSubdir: false, noSync: true, maxReaders: MAX_READERS } as const
   const gate = open<Buffer, Buffer>({ path: join(dir, GATE_DIR), ...common, mapSize: 1 << 20 })
   try {
