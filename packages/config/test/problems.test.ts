@@ -46,7 +46,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'reports wrong types and values with their places',
-    toml: 'server = { workers = "four", engine = "uwss", max_body_bytes = 1.5, loopback_trust = 1 }\ncache.isr.max_entries = -1\nwaf = 3\n',
+    toml: 'server = { workers = "four", engine = "uwss", max_body_bytes = 1.5, loopback_trust = 1 }\ncache.isr.max_entries = -1\nwaf = 3\ntelemetry.sample_rate = nan\n',
     problems: [
       'svc.config.toml:1:12: server.workers: expected a number, got a string',
       'svc.config.toml:1:30: server.engine: expected "uws" or "node", got "uwss" (did you mean "uws"?)',
@@ -54,6 +54,7 @@ const cases: readonly Case[] = [
       'svc.config.toml:1:69: server.loopback_trust: expected true or false, got an integer',
       'svc.config.toml:2:1: cache.isr.max_entries: must be at least 0',
       'svc.config.toml:3:1: waf: expected a table, got an integer',
+      'svc.config.toml:4:1: telemetry.sample_rate: expected a number, got nan',
     ],
   },
   {

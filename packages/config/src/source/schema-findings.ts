@@ -13,6 +13,7 @@ function kindOf(value: unknown): string {
   if (value instanceof Date) return 'a date'
   if (typeof value === 'string') return 'a string'
   if (typeof value === 'boolean') return 'a boolean'
+  if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : 'inf'
   return Number.isInteger(value) ? 'an integer' : 'a float'
 }
 

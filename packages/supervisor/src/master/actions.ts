@@ -105,7 +105,7 @@ export async function isolatesOf(
     thread,
     state,
     started_at: startedAt === undefined ? null : new Date(Math.min(Math.max(0, startedAt), clock.now())).toISOString(),
-    last_build_ms: lastBuildMs,
+    last_build_ms: Math.round(lastBuildMs * 100) / 100,
     heap_bytes: heapBytes ?? null,
     requests,
   }))
