@@ -164,6 +164,10 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
     assert.equal((await get('/text')).status, 200)
     await svc(t, setting, 'isolate', 'flush', id)
     assert.equal((await get('/data')).status, 200)
+    const listed = JSON.parse((await fetchHttp(`${server.url}/__svc/debug/isolates`)).text)
+    const own = listed.isolates.filter(({ site }: { site: string }) => site === id)
+    assert.ok(own.some((isolate: { requests: number; heap_bytes: number }) => isolate.requests > 0 && isolate.heap_bytes > 0))
+    assert.deepEqual(listed.missing, [])
     await svc(t, setting, 'purge', 'modules', '--site', root)
     assert.equal((await get('/data')).status, 200)
     const reset = await fetchHttp(`${server.url}/compat-cache/purge-app`, {
