@@ -74,6 +74,11 @@ export class RedisClient {
     this.#circuit = new Circuit(options.clock, probe, () => this.#changed())
   }
 
+  /** Keys lie on several nodes. */
+  get isCluster(): boolean {
+    return this.#address.kind === 'cluster'
+  }
+
   /** True if commands are sent. */
   get isUsable(): boolean {
     return !this.#circuit.isOpen && this.#connections.some(isReady)

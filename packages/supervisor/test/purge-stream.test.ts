@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { EVERYTHING, purgeTargets } from '@svc/cache'
-import { startRedis, waitFor } from '@svc/testkit'
+import { startRedis, tempDir, waitFor } from '@svc/testkit'
 import { clientOf, introduced, Master, tagged, world } from './instance-master.ts'
 
 /** More than one read of the stream brings. */
@@ -121,5 +123,28 @@ describe('instances that read the stream of purges', () => {
       await client.command('XADD', ['t:purges', '*', 'id', String(i), 'from', 'other', 'after', last, 'order', order])
       await waitFor('it drops all', () => a.tags().filter((kind) => kind === 'everything').length === i + 1)
     }
+  })
+
+  test('share a cluster of one node under a single address', async (t) => {
+    const w = await world(t)
+    if (w === undefined) return
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const busPort = String((probe.address() as AddressInfo).port)
+    await new Promise((resolve) => probe.close(resolve))
+    const args = ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--dir', tempDir(t, 'cluster')]
+    w.redis = await startRedis(t, w.program, { args })
+    const client = await clientOf(t, w)
+    await client.command('CLUSTER', ['ADDSLOTSRANGE', '0', '16383'])
+    await waitFor('the cluster is up', () =>
+      client.command('GET', ['x']).then(
+        () => true,
+        () => false,
+      ),
+    )
+    const [a, b] = [await w.master('a'), await w.master('b')]
+    await introduced(a, b)
+    assert.equal((await a.purges.purge(tagged('route:blog:posts', 'route:shop:posts'))).l2, 'purged')
+    await waitFor('the other instance has it', () => b.tags().includes('route:shop:posts'))
   })
 })

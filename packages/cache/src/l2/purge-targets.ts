@@ -3,7 +3,7 @@ import { uriTag } from '../tags/tags.ts'
 import { digestOf, hostName, pathName, type SharedLayer, versionsKey } from './shared-keys.ts'
 
 /** The effect of a purge on the versions of one label and layer. */
-interface PurgeTarget {
+export interface PurgeTarget {
   readonly key: string
   /** undefined: it takes all entries. */
   readonly digests: readonly Buffer[] | undefined

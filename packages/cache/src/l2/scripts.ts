@@ -163,32 +163,39 @@ return 1
 const MAX_TAGS = 10_000
 
 /**
- * Purges a label (no ARGV) or the entries with any of these tags (ARGV: digests). KEYS: versions. Replies the version. Works
- * with a full memory too: it makes room where it can.
+ * `purge(key, from, to)` purges a label whose versions are at the key: the entries with the tags whose digests are ARGV[from] to
+ * ARGV[to], or all if `to` is less. Returns the version. Works with a full memory too: it makes room where it can.
  */
+export const PURGE_FUNCTION = `
+${IS_CURRENT}
+local function purge(key, from, to)
+  mend(key, 'hash')
+  local kept = redis.call('HMGET', key, '#', '~', 'p')
+  local last, life = tonumber(kept[1]), tonumber(kept[2]) or 0
+  local version = math.max(clock(), (last or 0) + 1)
+  if to < from or not last or redis.call('HLEN', key) + to - from + 1 > ${MAX_TAGS} then
+    redis.call('DEL', key)
+    redis.call('HSET', key, '#', text(version), '*', text(version), '~', text(life), 'p', text(version))
+    return text(version)
+  end
+  if version - (tonumber(kept[3]) or 0) > life then
+    local all = redis.call('HGETALL', key)
+    for i = 1, #all, 2 do
+      if #all[i] == 16 and (tonumber(all[i + 1]) or 0) < version - life then redis.call('HDEL', key, all[i]) end
+    end
+    redis.call('HSET', key, 'p', text(version))
+  end
+  redis.call('HSET', key, '#', text(version))
+  for i = from, to do redis.call('HSET', key, ARGV[i], text(version)) end
+  return text(version)
+end
+`
+
+/** Purges a label (no ARGV) or the entries with any of these tags (ARGV: digests). KEYS: versions. Replies the version. */
 export const PURGE: SharedScript = {
   name: 'svcPurge',
   lua: `#!lua flags=allow-oom
-${IS_CURRENT}
-mend(KEYS[1], 'hash')
-local kept = redis.call('HMGET', KEYS[1], '#', '~', 'p')
-local last, life = tonumber(kept[1]), tonumber(kept[2]) or 0
-local version = math.max(clock(), (last or 0) + 1)
-local function purgeAll()
-  redis.call('DEL', KEYS[1])
-  redis.call('HSET', KEYS[1], '#', text(version), '*', text(version), '~', text(life), 'p', text(version))
-  return text(version)
-end
-if #ARGV == 0 or not last or redis.call('HLEN', KEYS[1]) + #ARGV > ${MAX_TAGS} then return purgeAll() end
-if version - (tonumber(kept[3]) or 0) > life then
-  local all = redis.call('HGETALL', KEYS[1])
-  for i = 1, #all, 2 do
-    if #all[i] == 16 and (tonumber(all[i + 1]) or 0) < version - life then redis.call('HDEL', KEYS[1], all[i]) end
-  end
-  redis.call('HSET', KEYS[1], 'p', text(version))
-end
-redis.call('HSET', KEYS[1], '#', text(version))
-for i = 1, #ARGV do redis.call('HSET', KEYS[1], ARGV[i], text(version)) end
-return text(version)
+${PURGE_FUNCTION}
+return purge(KEYS[1], 1, #ARGV)
 `,
 }

@@ -9,6 +9,8 @@ export interface WaitingConnection {
 
 /** The Redis that the instances share, as a master uses it. */
 export interface InstanceRedis extends SharedCommands {
+  /** Keys lie on several nodes, and a script reaches those of one. */
+  readonly isCluster: boolean
   command(name: string, args: readonly (string | Buffer)[]): Promise<unknown>
   /** Opens a connection of its own. Rejects if Redis is away. */
   open(): Promise<WaitingConnection>

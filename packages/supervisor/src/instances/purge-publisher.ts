@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { EVERYTHING, PURGE, type PurgeOrder, purgeTargets } from '@svc/cache'
-import { asError, type Clock } from '@svc/core'
+import { EVERYTHING, PURGE, type PurgeOrder, type PurgeTarget, purgeTargets } from '@svc/cache'
+import { asError, type Clock, messageOf } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import type { Published } from '../purges/purge-coordinator.ts'
 import type { DeferredOrders } from './deferred-orders.ts'
@@ -25,6 +25,8 @@ interface PurgePublisherOptions {
 }
 
 const RETRY_MS = 500
+/** A script for more of them would keep Redis busy for too long. */
+const MAX_TARGETS = 100
 
 /** Brings the purges of this instance to the shared cache and to the other instances, in their order; later, if Redis is away. */
 export class PurgePublisher {
@@ -33,6 +35,8 @@ export class PurgePublisher {
   #closing: Promise<void> | undefined
   #cancelRetry: (() => void) | undefined
   #isClosed = false
+  /** One script raises versions and adds the order. */
+  #isOneStep = true
   #last: string | undefined
 
   constructor(options: PurgePublisherOptions) {
@@ -81,20 +85,40 @@ export class PurgePublisher {
    * Rejects if Redis is away.
    */
   async emptySharedCache(): Promise<void> {
-    await this.#sendVersions(EVERYTHING)
+    await this.#raise(this.#targets(EVERYTHING))
   }
 
   async #send(order: PurgeOrder, id: string): Promise<void> {
-    const { redis, prefix, self } = this.#options
+    const targets = this.#targets(order)
+    const { redis } = this.#options
+    if (this.#isOneStep && !redis.isCluster && targets.length <= MAX_TARGETS) {
+      try {
+        await this.#add(order, id, targets)
+        return
+      } catch (error) {
+        if (!messageOf(error).includes('CROSSSLOT')) throw error
+        // A node or a proxy of a cluster under a single address.
+        this.#isOneStep = false
+      }
+    }
     // The versions first: an instance that has read the order finds no older entry in the shared cache.
-    await this.#sendVersions(order)
-    this.#last = await addToStream(redis, prefix, { id, from: self, order })
+    await this.#raise(targets)
+    await this.#add(order, id, [])
   }
 
-  async #sendVersions(order: PurgeOrder): Promise<void> {
-    const { redis, prefix, labels } = this.#options
-    const targets = purgeTargets(order, prefix, labels())
+  async #add(order: PurgeOrder, id: string, targets: readonly PurgeTarget[]): Promise<void> {
+    const { redis, prefix, self } = this.#options
+    this.#last = await addToStream(redis, prefix, { id, from: self, order }, targets)
+  }
+
+  async #raise(targets: readonly PurgeTarget[]): Promise<void> {
+    const { redis } = this.#options
     await Promise.all(targets.map(({ key, digests }) => redis.script(PURGE, [key], digests ?? [])))
+  }
+
+  #targets(order: PurgeOrder): PurgeTarget[] {
+    const { prefix, labels } = this.#options
+    return purgeTargets(order, prefix, labels())
   }
 
   async #defer(order: PurgeOrder): Promise<Published> {

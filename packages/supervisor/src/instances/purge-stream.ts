@@ -1,4 +1,4 @@
-import { EVERYTHING, type PurgeOrder, type SharedCommands, type SharedScript } from '@svc/cache'
+import { EVERYTHING, PURGE_FUNCTION, type PurgeOrder, type PurgeTarget, type SharedCommands, type SharedScript } from '@svc/cache'
 
 /** An order of the stream. */
 export interface StreamEntry {
@@ -18,13 +18,21 @@ const MAX_ORDERS = 10_000
 const MAX_CHARS = 16 << 20
 
 /**
- * KEYS: the stream. ARGV: most entries, id, instance, order ("": none). Each entry names the one before it, so that a reader
- * notices when entries between two reads were trimmed or lost. Works with a full memory too.
+ * KEYS: the stream, versions to raise. ARGV: most entries, id, instance, order ("": none), then for each key of versions the number of
+ * digests and the digests (none: the whole label). Each entry names the one before it, so that a reader notices when entries
+ * between two reads were trimmed or lost. Works with a full memory too.
  */
 const ADD: SharedScript = {
   name: 'svcAddPurge',
   lua: `#!lua flags=allow-oom
-if redis.call('TYPE', KEYS[1]).ok ~= 'stream' then redis.call('UNLINK', KEYS[1]) end
+${PURGE_FUNCTION}
+local at = 5
+for i = 2, #KEYS do
+  local to = at + tonumber(ARGV[at])
+  purge(KEYS[i], at + 1, to)
+  at = to + 1
+end
+mend(KEYS[1], 'stream')
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 local fields = {'id', ARGV[2], 'from', ARGV[3], 'after', last[1] and last[1][1] or ''}
 if ARGV[4] ~= '' then
@@ -43,15 +51,19 @@ export function streamKey(prefix: string): string {
 /**
  * Adds an order to the stream, or an entry that only marks its beginning. Returns its place. Replaces what is no stream.
  * Rejects if Redis is away.
+ * @param targets versions that the order raises in the same step; in a cluster they lie on other nodes than the stream
  */
 export async function addToStream(
   redis: SharedCommands,
   prefix: string,
   { id, from, order }: Pick<StreamEntry, 'id' | 'from' | 'order'>,
+  targets: readonly PurgeTarget[] = [],
 ): Promise<string> {
   const text = order === undefined ? '' : JSON.stringify(order)
   const most = Math.min(MAX_ORDERS, Math.ceil(MAX_CHARS / Math.max(1, text.length)))
-  return String(await redis.script(ADD, [streamKey(prefix)], [String(most), id, from, text]))
+  const keys = [streamKey(prefix), ...targets.map(({ key }) => key)]
+  const digests = targets.flatMap(({ digests = [] }) => [String(digests.length), ...digests])
+  return String(await redis.script(ADD, keys, [String(most), id, from, text, ...digests]))
 }
 
 /** The entries of a reply of XREAD with one stream; null: there are none. */
