@@ -44,6 +44,7 @@ test('a unit that comes between the two phases of a reload follows it, and stays
     onEndpoints: async () => serving.resolve(),
     onAttached: async () => undefined,
     onServing: () => undefined,
+    onDrained: async ({ peer }) => void (await peer.call('metrics', undefined, { timeoutMs: 60_000 })),
     onExit: nothing,
     purge: () => Promise.reject(new Error('no purge is expected')),
     sharedScript: () => Promise.reject(new Error('no cache is shared')),
@@ -62,6 +63,7 @@ test('a unit that comes between the two phases of a reload follows it, and stays
       attaching.resolve()
       await mayServe.promise
     }
+    if (name === 'metrics') return { metrics: [] }
     return name === 'ping' ? { pools: [], rssBytes: 0 } : undefined
   }
   const socket = connect(unitsSocket(dir))
@@ -92,4 +94,6 @@ test('a unit that comes between the two phases of a reload follows it, and stays
   )
   assert.deepEqual(own.absent, [])
   assert.equal(own.running[0]?.generation, 2)
+  await unit.call('leaving', undefined, { timeoutMs: 60_000 })
+  assert.equal(asked.at(-1), 'metrics')
 })

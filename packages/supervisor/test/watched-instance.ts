@@ -76,6 +76,7 @@ export class WatchedInstance {
         changed: async () => undefined,
         onAttached: async () => undefined,
         onServing: () => undefined,
+        onDrained: async () => undefined,
         onExit: () => undefined,
         isolateLost: () => undefined,
         log: () => undefined,

@@ -27,7 +27,7 @@ import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
 import { relayTo } from '../instances/relay-scripts.ts'
 import { type LogFiles, logPaths } from '../logs/log-files.ts'
-import { MetricsCollector } from '../metrics/metrics-collector.ts'
+import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import { deployableSite } from '../releases/deployable-site.ts'
 import { ReleaseRecords } from '../releases/release-records.ts'
@@ -86,14 +86,16 @@ type HostCalls = Pick<
   RenderHostsOptions['own'],
   'purgeState' | 'purge' | 'sharedScript' | 'changed' | 'onAttached' | 'onServing' | 'onExit'
 > &
-  Pick<RenderHostsOptions['shared'], 'onDrained' | 'onDeath'> &
-  Pick<RenderHostsOptions, 'onEndpoints'>
+  Pick<RenderHostsOptions['shared'], 'onDeath'> & { readonly onDrained: (host: MetricsProcess) => Promise<void> } & Pick<
+    RenderHostsOptions,
+    'onEndpoints'
+  >
 
 function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, calls: HostCalls): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
-  const { onDrained, onDeath, onEndpoints, ...own } = calls
-  const { purgeState, purge, sharedScript, onExit } = own
+  const { onDeath, onEndpoints, ...own } = calls
+  const { purgeState, purge, sharedScript, onDrained, onExit } = own
   const settings = launchSettings(deps, config.server)
   const isolateLost = (site: string) => losses.note(site, clock.monotonic())
   const common = { runDir: config.server.run_dir, timings, clock, logger }

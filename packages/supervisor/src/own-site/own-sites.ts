@@ -35,6 +35,8 @@ export interface OwnSitesOptions {
   readonly onAttached: (site: SiteConfig) => Promise<void>
   /** A unit serves, and the workers know. */
   readonly onServing: (site: string) => void
+  /** A unit that announced its end gets no new requests; `measured` is the source of its metrics. Never rejects. */
+  readonly onDrained: (measured: MetricsProcess) => Promise<void>
   /** A render host has ended; `measured` was the source of its metrics. */
   readonly onExit: (measured: MetricsProcess) => void
   /** Purges in the whole instance. */
@@ -272,7 +274,7 @@ export class OwnSites {
   }
 
   #handlersOf(unit: AttachedUnit): UnitHandlers {
-    const { purge, isolateLost, sharedScript, log, changed, onEndpoints, onExit, logger } = this.#options
+    const { purge, isolateLost, sharedScript, log, changed, onEndpoints, onDrained, onExit, logger } = this.#options
     const site = unit.site.id
     const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
@@ -293,6 +295,7 @@ export class OwnSites {
         logger.info({ site, unit_pid: unit.pid }, 'the unit of a site is stopping')
         unit.state = 'leaving'
         await onEndpoints()
+        await onDrained(unit.measured)
         return undefined
       },
       filesChanged: ({ files }) => inTurn(async () => void (await changed(site, files))),
