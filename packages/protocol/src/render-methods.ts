@@ -24,6 +24,8 @@ const renderRequest = guard.object({
   remoteAddress: guard.string,
   /** True if the answer may be streamed; false: it is collected whole and comes as bytes of the reply. */
   mayStream: guard.boolean,
+  /** Fields that fetches of the site's code carry, to continue the trace of the request. */
+  trace: guard.optional(headerList),
   /** The host says `begun` when it begins to work on this request. */
   reportsStart: guard.optional(guard.boolean),
 })

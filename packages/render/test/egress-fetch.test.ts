@@ -58,6 +58,23 @@ function redirectTo(location: string, status = 302) {
   }
 }
 
+test('a fetch continues the trace of its request, unless the site has written one itself', async (t) => {
+  const host = await listen(t, ({ headers }, response) => {
+    response.end(JSON.stringify([headers['traceparent'], headers['tracestate']]))
+  })
+  const run = fetcher(t, { allow: ['127.0.0.1'] })
+  const url = `http://${host}/`
+  const trace = [
+    ['traceparent', '00-aa-bb-01'],
+    ['tracestate', 'a=1'],
+  ] as const
+  const sent = async (headers: [string, string][], own: typeof trace | undefined) =>
+    JSON.parse((await run({ url, headers, trace: own })).text)
+  assert.deepEqual(await sent([], trace), ['00-aa-bb-01', 'a=1'])
+  assert.deepEqual(await sent([['Traceparent', '00-cc-dd-00']], trace), ['00-cc-dd-00', null])
+  assert.deepEqual(await sent([], undefined), [null, null])
+})
+
 test('a local server is refused, by address and by a name that resolves to it', async (t) => {
   let requests = 0
   const host = await listen(t, (_, response) => {

@@ -1,14 +1,17 @@
 import { type LeaseDesk, PurgeLedger } from '@svc/cache'
 import { systemClock } from '@svc/core'
 import { type EngineLimits, type EngineOptions, makeEngine } from '@svc/engine'
+import { PRODUCT_VERSION } from '@svc/protocol'
 import {
   addLogMetrics,
   addProcessMetrics,
   addRedisCommands,
+  addTraceMetrics,
   CacheMetrics,
   createRequestIds,
   type HttpMetrics,
   type MetricSet,
+  RequestTracer,
 } from '@svc/telemetry'
 import { RevocationList } from './access/revocation-list.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
@@ -37,6 +40,8 @@ import { VhostRuntimes } from './vhost/index.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export const MASTER_TIMEOUT_MS = 5_000
+/** So long a span waits for others, to go with them. */
+const SPAN_DELAY_MS = 2_000
 
 /** Dependencies of the components of a worker. */
 interface ComponentOptions {
@@ -56,6 +61,7 @@ export type WorkerComponents = ReturnType<typeof createComponents>
 export function createComponents(own: ComponentOptions) {
   const { workerId, passwordThread, master, log, metrics, httpMetrics, traffic } = own
   const { onProblem } = log
+  const tracer = makeTracer(workerId, log, metrics)
   const generations = new Generations()
   const generation = () => generations.current
   const draining = new AbortController()
@@ -74,7 +80,7 @@ export function createComponents(own: ComponentOptions) {
   })
   const renderer = new HostRenderer(hosts)
   const limiter = new RateLimiter({ master: slicesOf(master), metrics, clock: systemClock })
-  const caches = createCaches({ ...own, generations, renderer, limiter, purge: plane.purges.purge })
+  const caches = createCaches({ ...own, tracer, generations, renderer, limiter, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
   const vhosts = new VhostRuntimes({ passwordThread, onProblem })
   const rules = new RuleTables()
@@ -98,7 +104,7 @@ export function createComponents(own: ComponentOptions) {
     generation,
     pipeline: new Pipeline(stages, sendFailure),
     log: log.requests,
-    tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, flows, reportFailure: log.reportFailure },
+    tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, flows, tracer, reportFailure: log.reportFailure },
   })
   const options = engineOptions(generations, log, { ready: caches.l0, onExchange })
   const engine = new WorkerEngine((name) => makeEngine(name, options, log.onEngineFallback), log.onListenFailure)
@@ -119,6 +125,7 @@ export function createComponents(own: ComponentOptions) {
     limiter,
     eventStreams,
     flows,
+    tracer,
     proofs,
     revocations,
     engine,
@@ -126,6 +133,7 @@ export function createComponents(own: ComponentOptions) {
 }
 
 interface CacheOptions extends Pick<ComponentOptions, 'workerId' | 'master' | 'log' | 'metrics' | 'httpMetrics' | 'traffic'> {
+  readonly tracer: RequestTracer
   readonly generations: Generations
   readonly renderer: HostRenderer
   readonly limiter: RateLimiter
@@ -158,6 +166,7 @@ function createCaches({ workerId, master, log, metrics, generations, renderer, p
     limiter: ofL0.limiter,
     log: log.requests,
     makeRequestId,
+    tracer: ofL0.tracer,
     clock,
     onProblem,
   })
@@ -165,6 +174,13 @@ function createCaches({ workerId, master, log, metrics, generations, renderer, p
   addRedisCommands(metrics, () => redis.counts)
   addLogMetrics(metrics, () => log.droppedLines)
   return { ledger, isr, proxyCache, redis, warmer, pages, l0, makeRequestId }
+}
+
+function makeTracer(workerId: number, log: WorkerLog, metrics: MetricSet): RequestTracer {
+  const process = { 'service.version': PRODUCT_VERSION, 'process.pid': globalThis.process.pid, 'svc.worker': workerId }
+  const tracer = new RequestTracer({ process, batchDelayMs: SPAN_DELAY_MS, onState: log.onCollectorState })
+  addTraceMetrics(metrics, () => tracer.counts)
+  return tracer
 }
 
 function leasesOf(master: MasterPeer): LeaseDesk {

@@ -79,11 +79,12 @@ async function prepare(
   components: WorkerComponents,
   { packed, knownServers, endpoints, purges }: PrepareOrder,
 ): Promise<undefined> {
-  const { engine, generations, hosts, isr, log, proxyCache, redis, renderer, rules, upstreams, vhosts } = components
+  const { engine, generations, hosts, isr, log, proxyCache, redis, renderer, rules, tracer, upstreams, vhosts } = components
   // In this turn: purges that come while the generation is unpacked are later ones.
   if (purges !== undefined) takePurges(components, purges)
   const spec = await unpackGeneration(packed, knownServers)
   await redis.prepare(spec.config)
+  await tracer.prepare(spec.config)
   await isr.prepare(spec.config)
   await proxyCache.prepare(spec.config)
   const next = buildGeneration(spec, generations.inService, { renderer, onProblem: log.onProblem })
@@ -104,7 +105,7 @@ function takePurges({ l0, ledger }: WorkerComponents, purges: PurgeState): void 
 }
 
 async function commit(
-  { engine, generations, hosts, l0, limiter, log, master, upstreams }: WorkerComponents,
+  { engine, generations, hosts, l0, limiter, log, master, tracer, upstreams }: WorkerComponents,
   number: number,
 ): Promise<undefined> {
   const next = generations.prepared(number)
@@ -118,6 +119,7 @@ async function commit(
   limiter.apply(next.config)
   l0.apply(next, previous)
   log.apply(next, previous)
+  tracer.apply(next.config)
   await master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
   return undefined
 }
@@ -141,7 +143,7 @@ async function purge({ isr, l0, ledger, proxyCache }: WorkerComponents, order: P
 }
 
 async function drain(components: WorkerComponents, timeoutMs: number): Promise<{ cut: number }> {
-  const { draining, engine, eventStreams, hosts, isr, log, pages, proxyCache, redis, traffic, warmer } = components
+  const { draining, engine, eventStreams, hosts, isr, log, pages, proxyCache, redis, tracer, traffic, warmer } = components
   draining.abort()
   warmer.stop()
   pages.stop()
@@ -153,6 +155,7 @@ async function drain(components: WorkerComponents, timeoutMs: number): Promise<{
   await isr.close()
   await proxyCache.close()
   redis.close()
+  await tracer.close()
   await traffic.flush()
   await log.close()
   return result

@@ -10,6 +10,7 @@ import {
   LineSender,
   type Logger,
   prefixOn,
+  type RequestTrace,
   socketSink,
 } from '@svc/telemetry'
 import type { ServingGeneration } from './generation/serving-generation.ts'
@@ -20,6 +21,11 @@ import type { WorkerTraffic } from './traffic/worker-traffic.ts'
 const CLOSE_TIMEOUT_MS = 1_000
 
 type Logging = ServingGeneration['config']['logging']
+
+/** Names the span of a sampled request in a log line. */
+function traceFields(trace: RequestTrace | undefined) {
+  return trace?.isSampled === true ? { trace_id: trace.traceId, span_id: trace.spanId } : {}
+}
 
 /** Descriptors that the master has opened. */
 interface LogDescriptors {
@@ -73,6 +79,11 @@ export class WorkerLog {
     this.#logger.warn({ err }, 'uWebSockets.js is not available for this platform: using engine "node" instead')
   }
 
+  readonly onCollectorState = (collector: string, error: Error | undefined): void => {
+    if (error === undefined) this.#logger.info({ collector }, 'the collector takes spans again')
+    else this.#logger.warn({ collector, err: error }, `failed to export spans to ${collector}: ${error.message}`)
+  }
+
   readonly onRefused = (refusal: Refusal): void => {
     this.#requests.refused(refusal)
     const { status, code, method, target, listener, remoteAddress } = refusal
@@ -86,6 +97,7 @@ export class WorkerLog {
       site: context.site?.config.id,
       path: context.exchange.request.rawPath,
       status,
+      ...traceFields(context.trace),
       err: error,
     }
     if (status >= 500) this.#logger.error(fields, error.message)

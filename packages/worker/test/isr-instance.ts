@@ -88,8 +88,8 @@ export class IsrInstance {
   }
 
   /** Adds a worker with L0, which goes by the clock of its server. */
-  async workerWithL0(t: TestContext, sites: readonly TestSite[]): Promise<IsrWorker> {
-    const server = await PipelineServer.start(t, sites)
+  async workerWithL0(t: TestContext, sites: readonly TestSite[], more = ''): Promise<IsrWorker> {
+    const server = await PipelineServer.start(t, sites, more)
     return this.#add(server, server.clock)
   }
 

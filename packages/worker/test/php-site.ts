@@ -37,6 +37,8 @@ export interface PhpSiteOptions extends PhpOptions {
   /** In place of the address. */
   readonly pass?: string
   readonly engine?: 'uws' | 'node'
+  /** Further lines of the configuration file. */
+  readonly config?: string
 }
 
 /** A copy of the PHP scripts of the tests. */
@@ -52,11 +54,11 @@ export async function startPhpSite(t: TestContext, options: PhpSiteOptions = {})
   if (executable === undefined) return undefined
   const php = await startPhpFpm(t, executable, options)
   const dir = phpFiles(t)
-  const { directives = '', locations = '', outside = '', pass = php.address, engine = 'uws' } = options
+  const { directives = '', locations = '', outside = '', pass = php.address, engine = 'uws', config = '' } = options
   const server = await startProxy(
     t,
     `root ${dir}; ${locations} location ~ \\.php(/|$) { ${directives} fastcgi_pass ${pass}; ${PHP} }`,
-    { outside: outside.replaceAll('{php}', php.address), config: `state_dir = "${join(dir, 'state')}"`, engine },
+    { outside: outside.replaceAll('{php}', php.address), config: `state_dir = "${join(dir, 'state')}"\n${config}`, engine },
   )
   return { php, server, dir, get: (path, more) => fetchHttp(`http://127.0.0.1:${server.port}${path}`, more) }
 }

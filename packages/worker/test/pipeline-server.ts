@@ -6,7 +6,7 @@ import { PurgeLedger } from '@svc/cache'
 import { loadConfig } from '@svc/config'
 import { systemClock } from '@svc/core'
 import type { GenerationSpec, HealthReport, ListenAddress } from '@svc/protocol'
-import { AccessLog, descriptorSink, HttpMetrics, LineQueue, type MetricJson, MetricSet } from '@svc/telemetry'
+import { AccessLog, descriptorSink, HttpMetrics, LineQueue, type MetricJson, MetricSet, RequestTracer } from '@svc/telemetry'
 import { ManualClock, tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
 import { type InjectOptions, inject, type MemoryResponse } from '../../engine/test/inject/index.ts'
@@ -69,6 +69,8 @@ export class PipelineServer {
   readonly failures: ReportedFailure[] = []
   readonly ledger = new PurgeLedger()
   readonly flows = new FlowLog()
+  /** Off, until it has a collector. */
+  readonly tracer = new RequestTracer({ process: {}, batchDelayMs: 10, onState: () => undefined })
   readonly traffic: WorkerTraffic
   /** The clock of L0. */
   readonly clock = new ManualClock(Date.now())
@@ -133,6 +135,7 @@ export class PipelineServer {
       limiter: this.#limiter,
       log: () => log,
       makeRequestId,
+      tracer: this.tracer,
       clock: this.clock,
       onProblem: (error) => assert.fail(error),
     })
@@ -165,6 +168,7 @@ export class PipelineServer {
         l0: this.l0,
         eventStreams: new EventStreams(),
         flows: this.flows,
+        tracer: this.tracer,
         reportFailure: ({ requestId }, { message }, status) => this.failures.push({ requestId, message, status }),
       },
     })
@@ -218,6 +222,8 @@ export class PipelineServer {
     await this.#vhosts.prepare(next, handlers)
     await this.#rules.prepare(next, handlers)
     this.#generation = next
+    await this.tracer.prepare(config)
+    this.tracer.apply(config)
     retireSites(previous, this.#generation)
     this.#limiter.apply(config)
     this.l0.apply(this.#generation, previous)

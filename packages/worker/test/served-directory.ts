@@ -4,7 +4,7 @@ import { loadConfig } from '@svc/config'
 import { systemClock } from '@svc/core'
 import type { HttpExchange } from '@svc/http'
 import type { ListenAddress } from '@svc/protocol'
-import { HttpMetrics, MetricSet } from '@svc/telemetry'
+import { HttpMetrics, MetricSet, RequestTracer } from '@svc/telemetry'
 import { buildGeneration } from '../src/generation/serving-generation.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { createRequestHandler, Pipeline } from '../src/pipeline/pipeline.ts'
@@ -66,6 +66,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   const makeRequestId = () => 'id'
   const master = { take: async () => [], giveBack: () => undefined }
   const limiter = new RateLimiter({ master, metrics, clock: systemClock })
+  const tracer = new RequestTracer({ process: {}, batchDelayMs: 10, onState: () => undefined })
   const l0 = new WorkerL0({
     generation: () => generation,
     ledger: new PurgeLedger(),
@@ -75,10 +76,13 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
     limiter,
     log: () => log,
     makeRequestId,
+    tracer,
     clock: systemClock,
     onProblem,
   })
   l0.apply(generation, undefined)
+  await tracer.prepare(config)
+  tracer.apply(config)
   const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
   const vhosts = new VhostRuntimes({ passwordThread: new URL('file:///none'), onProblem })
   const rules = new RuleTables()
@@ -96,6 +100,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
       l0,
       eventStreams: new EventStreams(),
       flows: new FlowLog(),
+      tracer,
       reportFailure: (_context, error, status) => onFailure(error, status),
     },
   })

@@ -49,7 +49,15 @@ export interface RenderTask {
   readonly mayStream: boolean
   /** CDN-Loop of the request, or "". */
   readonly cdnLoop: string
+  /** Fields that its fetches carry, to continue its trace; undefined: none. */
+  readonly trace: readonly [name: string, value: string][] | undefined
 }
+
+/** The request that a log line is of. */
+export type LogOrigin = Pick<RenderTask, 'requestId' | 'trace'>
+
+/** For a line outside of requests. */
+export const noOrigin: LogOrigin = { requestId: '', trace: undefined }
 
 /** A body or a piece of one. Text stays text: memory for its bytes would have to be collected in every thread it passes. */
 export type BodyPiece = Uint8Array | string
@@ -108,7 +116,7 @@ export type ThreadToHost =
   | { readonly t: 'results'; readonly results: readonly TaskResult[] }
   | { readonly t: 'wantBody'; readonly number: number }
   | { readonly t: 'bodyTaken'; readonly number: number; readonly byteCount: number }
-  | { readonly t: 'log'; readonly level: string; readonly requestId: string; readonly text: string }
+  | { readonly t: 'log'; readonly level: string; readonly origin: LogOrigin; readonly text: string }
   /** An isolate is ready; time since the beginning of its creation. */
   | { readonly t: 'built'; readonly buildMs: number }
   /** The isolate was stopped; the next request gets a fresh one. */

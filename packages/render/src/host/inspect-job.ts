@@ -24,6 +24,7 @@ export class InspectJob implements PoolJob {
       hasBodyPieces: false,
       mayStream: false,
       cdnLoop: '',
+      trace: undefined,
     }
   }
 

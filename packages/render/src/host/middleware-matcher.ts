@@ -1,5 +1,6 @@
 import { messageOf } from '@svc/core'
 import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
+import { type LogOrigin, noOrigin } from '../contract/thread-messages.ts'
 import { InspectJob } from './inspect-job.ts'
 import type { SitePool } from './site-pool.ts'
 
@@ -8,7 +9,7 @@ interface MatcherOptions {
   readonly pool: () => Pick<SitePool, 'run'>
   readonly nextNumber: () => number
   readonly timeoutMs: number
-  readonly log: (level: string, requestId: string, text: string) => void
+  readonly log: (level: string, origin: LogOrigin, text: string) => void
 }
 
 /** Adds the matcher of its middleware to a manifest. It is an export of the middleware's module: only running it tells. */
@@ -24,7 +25,7 @@ export async function withMatcher(manifest: SiteManifest, options: MatcherOption
     return withMiddlewareMatcher(manifest, matcher)
   } catch (error) {
     // It then runs for every path, and each response reports the error.
-    options.log('error', '', `middleware cannot be loaded: ${messageOf(error)}`)
+    options.log('error', noOrigin, `middleware cannot be loaded: ${messageOf(error)}`)
     return manifest
   }
 }

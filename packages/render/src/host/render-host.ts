@@ -240,7 +240,7 @@ export class RenderHost {
         this.#log.error({ site, err: error }, 'modules of a site could not be compiled')
         this.#options.onLost(site, reason)
       },
-      log: (level, requestId, text) => log.write(level, requestId, text),
+      log: (level, origin, text) => log.write(level, origin, text),
     }
   }
 

@@ -80,6 +80,7 @@ export class RenderJob implements PoolJob {
       hasBodyPieces: context.hasChunks,
       mayStream: request.mayStream,
       cdnLoop: cdnLoopOf(request),
+      trace: request.trace,
     }
     context.onAbort(() => this.#abort())
   }

@@ -1,5 +1,6 @@
 import { DROPPED_LEVEL, LogRate } from '@svc/guest'
 import type { Logger } from '@svc/telemetry'
+import type { LogOrigin } from '../contract/thread-messages.ts'
 
 /** How long no line must be dropped until the flood counts as over; isolates say once a second how many they have dropped. */
 const QUIET_MS = 2_000
@@ -7,6 +8,13 @@ const QUIET_MS = 2_000
 const LONGEST_SILENCE_MS = 60_000
 
 const levels = new Set(['debug', 'info', 'warn', 'error'])
+
+/** Names the request, and where it is sampled the span of its render: the caller that its fetches name. */
+function fieldsOf({ requestId, trace }: LogOrigin) {
+  if (requestId === '') return {}
+  const [, traceId, spanId, flags] = trace?.[0]?.[1].split('-') ?? []
+  return flags === '01' ? { request_id: requestId, trace_id: traceId, span_id: spanId } : { request_id: requestId }
+}
 
 /** Options of a `SiteLog`. */
 interface SiteLogOptions {
@@ -28,14 +36,13 @@ export class SiteLog {
     this.#options = options
   }
 
-  /** Writes a line of a request; `requestId` is "" outside of requests. */
-  write(level: string, requestId: string, text: string): void {
+  write(level: string, origin: LogOrigin, text: string): void {
     if (level === DROPPED_LEVEL) this.#drop(Number(text))
     else if (!this.#rate.take(text.length, performance.now())) this.#drop(1)
     else {
       const { site, logger } = this.#options
       const name = levels.has(level) ? (level as 'info') : 'info'
-      logger()[name](requestId === '' ? { site } : { site, request_id: requestId }, text)
+      logger()[name]({ site, ...fieldsOf(origin) }, text)
     }
   }
 

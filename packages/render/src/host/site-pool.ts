@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { HostIsolate } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import type { LossReason, ThreadSettings } from '../contract/thread-messages.ts'
+import type { LogOrigin, LossReason, ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import type { SpareThread } from './spare-thread.ts'
 import type { BudgetMember, ThreadBudget } from './thread-budget.ts'
@@ -40,7 +40,7 @@ export interface PoolEvents {
   lost(reason: LossReason): void
   stuck(reason: LossReason): void
   died(error: Error): void
-  log(level: string, requestId: string, text: string): void
+  log(level: string, origin: LogOrigin, text: string): void
   /** A thread of the pool calls its host on this port. */
   serve(port: MessagePort): void
 }

@@ -3,7 +3,7 @@ import type { SiteConfig } from '@svc/config'
 import { asError, codeOf, Gate, messageOf, SingleFlight } from '@svc/core'
 import type { RenderRequest, SiteSurvey } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import type { ThreadSettings } from '../contract/thread-messages.ts'
+import { noOrigin, type ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { compileAll } from './compile-all.ts'
 import type { CompileModules, ServedSite } from './data/site-services.ts'
@@ -117,9 +117,9 @@ export class SiteRuntime {
       const run = (request: RenderRequest) => renderUncalled(request, pool, tools)
       const problems = await this.ahead.render({ id: this.id, manifest: served, origin, run })
       const [first] = problems
-      if (first !== undefined) log('warn', '', `${problems.length} pages of a release could not be rendered: ${first}`)
+      if (first !== undefined) log('warn', noOrigin, `${problems.length} pages of a release could not be rendered: ${first}`)
     } catch (error) {
-      log('warn', '', `no isolate could be warmed for a release: ${messageOf(error)}`)
+      log('warn', noOrigin, `no isolate could be warmed for a release: ${messageOf(error)}`)
     }
     return survey
   }

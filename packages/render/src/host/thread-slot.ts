@@ -3,6 +3,7 @@ import { fromWire, TransientMap, withDeadline } from '@svc/core'
 import type {
   BodyPiece,
   HostToThread,
+  LogOrigin,
   LossReason,
   RenderResult,
   RenderTask,
@@ -43,7 +44,7 @@ interface SlotEvents {
   died(slot: ThreadSlot, error: Error): void
   lost(reason: LossReason): void
   stuck(reason: LossReason): void
-  log(level: string, requestId: string, text: string): void
+  log(level: string, origin: LogOrigin, text: string): void
   /** The thread calls its host on this port (`siteServiceMethods`), as long as it runs. */
   serve(port: MessagePort): void
 }
@@ -205,7 +206,7 @@ export class ThreadSlot {
         this.#jobs.get(message.number)?.bodyTaken(message.byteCount)
         break
       case 'log':
-        events.log(message.level, message.requestId, message.text)
+        events.log(message.level, message.origin, message.text)
         break
       case 'built':
         this.record.built(message.buildMs)

@@ -184,7 +184,8 @@ export class HostOperations {
     this.#running.set(callId, { requestNumber, controller })
     const body = bytes === undefined ? undefined : new Uint8Array(bytes)
     const cdnLoop = this.#loopOf(requestNumber)
-    const site = { url, method, headers, redirect, body, cdnLoop }
+    const trace = this.#options.requests.get(requestNumber)?.task.trace
+    const site = { url, method, headers, redirect, body, cdnLoop, trace }
     const sink = {
       head: (head: object) => void this.#settle(callId, JSON.stringify(head), undefined, false),
       piece: (piece: Uint8Array) => this.#settle(callId, '{}', piece, false),

@@ -2,7 +2,7 @@ import type { ModuleCache } from '@svc/compile/caches'
 import { messageOf } from '@svc/core'
 import { cutLine, type InspectRequest } from '@svc/guest'
 import type { Route, SiteManifest } from '@svc/site'
-import type { RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
+import { noOrigin, type RenderTask, type ThreadSettings } from '../contract/thread-messages.ts'
 import type { CompileClient } from './compile-client.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import type { ModuleGraph } from './module-graph.ts'
@@ -40,7 +40,7 @@ export class SiteModules {
       cache,
       isolate,
       memoryLimitMb: settings.memoryLimitMb,
-      onWarning: (text) => link.log('warn', '', cutLine(text)),
+      onWarning: (text) => link.log('warn', noOrigin, cutLine(text)),
       onEvict: () => this.#ready.clear(),
     })
   }
@@ -100,7 +100,7 @@ export class SiteModules {
       } catch (error) {
         // Logged once, until files change.
         if (!this.#skippedFiles.has(file))
-          this.#link.log('error', '', `${messageOf(error)}; pages go on without the tags of ${file}`)
+          this.#link.log('error', noOrigin, `${messageOf(error)}; pages go on without the tags of ${file}`)
         this.#skippedFiles.add(file)
       }
     }

@@ -5,6 +5,7 @@ import { cutLine, type EmittedError, type GuestSettings, type HostCallbacks } fr
 import {
   type LossReason,
   loadLimitMs,
+  noOrigin,
   type RenderResult,
   type RenderTask,
   type ThreadSettings,
@@ -73,7 +74,7 @@ export class SiteSession implements RequestOwner {
       fetch: this.#fetch,
       data,
       requests: this.#requests,
-      onRefreshFailed: (what, error) => link.log('warn', '', `failed to refresh ${what}: ${messageOf(error)}`),
+      onRefreshFailed: (what, error) => link.log('warn', noOrigin, `failed to refresh ${what}: ${messageOf(error)}`),
     })
     this.modules = new SiteModules({ settings, isolate, compiler, cache, link })
   }
@@ -88,11 +89,11 @@ export class SiteSession implements RequestOwner {
         return session === undefined ? undefined : session.#callbacks
       },
       events: {
-        backgroundError: (message) => link.log('error', '', session?.modules.mapped(cutLine(message)) ?? cutLine(message)),
+        backgroundError: (message) => link.log('error', noOrigin, session?.modules.mapped(cutLine(message)) ?? cutLine(message)),
         lost: (reason) => session?.lose(reason),
         catastrophe: () => link.post({ t: 'stuck', reason: 'memory' }),
         snapshotFailed: (error) =>
-          link.log('warn', '', `the guest snapshot is unusable, isolates start without it: ${String(error)}`),
+          link.log('warn', noOrigin, `the guest snapshot is unusable, isolates start without it: ${String(error)}`),
       },
     })
     session = new SiteSession(options, isolate)
@@ -112,7 +113,7 @@ export class SiteSession implements RequestOwner {
     log: (level, number, text) => {
       const shown = cutLine(text)
       const mapped = shown.includes('\n    at ') ? this.modules.mapped(shown) : shown
-      this.link.log(level, this.#requests.get(number)?.task.requestId ?? '', mapped)
+      this.link.log(level, this.#requests.get(number)?.task ?? noOrigin, mapped)
     },
     randomBytes: (count) => {
       const bytes = new ArrayBuffer(Math.min(count, MAX_RANDOM_BYTES))
@@ -203,7 +204,7 @@ export class SiteSession implements RequestOwner {
     const title = `${error.name}: ${error.message}`
     const where = error.where === undefined ? '' : ` [${error.where}]`
     const digest = error.digest === undefined ? '' : ` (digest ${error.digest})`
-    this.link.log('error', request.task.requestId, `${stack === '' ? title : stack}${where}${digest}`)
+    this.link.log('error', request.task, `${stack === '' ? title : stack}${where}${digest}`)
     const data = { ...error, stack, isHandled }
     return new RenderError('RENDER_FAILED', title, { data })
   }
@@ -211,7 +212,7 @@ export class SiteSession implements RequestOwner {
   /** Logs why a request's modules could not be loaded. */
   #loadError(request: ActiveRequest, thrown: unknown): Error {
     const error = thrown instanceof Error ? thrown : new RenderError('RENDER_FAILED', String(thrown))
-    this.link.log('error', request.task.requestId, error.message)
+    this.link.log('error', request.task, error.message)
     return error
   }
 

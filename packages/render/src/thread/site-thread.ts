@@ -3,7 +3,14 @@ import type { MessagePort } from 'node:worker_threads'
 import { ModuleCache, moduleFilter } from '@svc/compile/caches'
 import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
-import type { HostToThread, RenderResult, RenderTask, ThreadBase, ThreadSettings } from '../contract/thread-messages.ts'
+import {
+  type HostToThread,
+  noOrigin,
+  type RenderResult,
+  type RenderTask,
+  type ThreadBase,
+  type ThreadSettings,
+} from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { wireOf } from './active-request.ts'
 import { CompileClient } from './compile-client.ts'
@@ -54,12 +61,12 @@ class SiteThread {
         modules: () => ({ modules: this.#current?.modules.graph.list() ?? [] }),
         heapSnapshot: async (target) => ({ bytes: await this.#current?.heapSnapshot(target) }),
       },
-      onProblem: (error) => this.#link.log('error', '', error.message),
+      onProblem: (error) => this.#link.log('error', noOrigin, error.message),
     })
     this.#compiler = new CompileClient({
       cache: this.#cache,
       compile: (view, ids) => this.#data.compile(view, ids),
-      onLastGood: (file, message) => this.#link.log('error', '', `${message}; the last good version of ${file} is served`),
+      onLastGood: (file, message) => this.#link.log('error', noOrigin, `${message}; the last good version of ${file} is served`),
     })
   }
 
@@ -151,13 +158,13 @@ class SiteThread {
         this.#current?.body(message.number, message.bytes)
         break
       case 'update':
-        this.#update(message).catch((error: unknown) => this.#link.log('error', '', JSON.stringify(toWire(error))))
+        this.#update(message).catch((error: unknown) => this.#link.log('error', noOrigin, JSON.stringify(toWire(error))))
         break
       case 'measure':
         void this.#measure()
         break
       case 'close':
-        this.#close().catch((error: unknown) => this.#link.log('error', '', String(codeOf(error))))
+        this.#close().catch((error: unknown) => this.#link.log('error', noOrigin, String(codeOf(error))))
         break
     }
   }

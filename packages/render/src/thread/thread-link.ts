@@ -1,5 +1,5 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads'
-import type { HostToThread, RenderResult, StreamPart, TaskResult, ThreadToHost } from '../contract/thread-messages.ts'
+import type { HostToThread, LogOrigin, RenderResult, StreamPart, TaskResult, ThreadToHost } from '../contract/thread-messages.ts'
 
 /**
  * A thread's side of its link to the host: everything that it sends. Results do not go back through the pool, which takes a
@@ -29,8 +29,8 @@ export class ThreadLink {
     this.#port.postMessage(message)
   }
 
-  log(level: string, requestId: string, text: string): void {
-    this.post({ t: 'log', level, requestId, text })
+  log(level: string, { requestId, trace }: LogOrigin, text: string): void {
+    this.post({ t: 'log', level, origin: { requestId, trace }, text })
   }
 
   #sendResults(): void {

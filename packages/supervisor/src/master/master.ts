@@ -16,6 +16,7 @@ import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
 import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
 import { controlHandlers } from './handlers.ts'
+import { metricsExport } from './metrics-export.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 import { sharedSites } from './render-hosts.ts'
 import { keepFresh, lockInstance, runFiles } from './run-directory.ts'
@@ -118,6 +119,8 @@ export class Master {
     watcher.setSites(sharedSites(spec))
     await certificates.served(spec.tls)
     this.#announceReady(spec)
+    const exported = metricsExport(parts, this.#deps)
+    stack.push('metrics export', () => exported.close())
     stack.push(
       'work after the start',
       clock.after(AFTER_START_MS, () => {
@@ -125,6 +128,7 @@ export class Master {
         hosts.shared.keepSpare()
         served.ready(access.get().sites)
         parts.alerts.start()
+        void exported.start()
         const { config, web } = access.get()
         automatic.serve({ config, web, certificates: certificates.files })
       }),

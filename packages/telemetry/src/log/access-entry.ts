@@ -20,6 +20,8 @@ export interface AccessEntry {
   /** Value of the Referer field, or "". */
   readonly referrer: string
   readonly httpVersion: '1.0' | '1.1' | '2'
+  /** Its span; undefined: it is not sampled. */
+  readonly trace?: { readonly traceId: string; readonly spanId: string } | undefined
 }
 
 /** Longer values are cut: a line must stay under the size that a pipe takes whole. */

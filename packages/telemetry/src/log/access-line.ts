@@ -63,7 +63,11 @@ function createJsonFormatter(iso: (ms: number) => string): (entry: AccessEntry) 
   const client = rememberedText()
   const agent = rememberedText()
   return (entry) =>
-    `{"time":"${iso(entry.startedAt)}","request_id":${text(entry.requestId)},"site":${site(entry.site)},"method":${method(entry.method)},"path":${path(withoutQuery(entry.path))},"status":${entry.status},"bytes":${entry.bytes},"duration_ms":${Math.round(entry.durationMs * 1000) / 1000},"cache":${cache(entry.cache)},"client":${client(entry.client)},"user_agent":${agent(entry.userAgent)}}\n`
+    `{"time":"${iso(entry.startedAt)}","request_id":${text(entry.requestId)},"site":${site(entry.site)},"method":${method(entry.method)},"path":${path(withoutQuery(entry.path))},"status":${entry.status},"bytes":${entry.bytes},"duration_ms":${Math.round(entry.durationMs * 1000) / 1000},"cache":${cache(entry.cache)},"client":${client(entry.client)},"user_agent":${agent(entry.userAgent)}${traceIds(entry)}}\n`
+}
+
+function traceIds({ trace }: AccessEntry): string {
+  return trace === undefined ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`
 }
 
 function prettyAccess(entry: AccessEntry, time: string): string {

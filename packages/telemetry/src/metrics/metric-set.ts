@@ -60,10 +60,15 @@ async function aggregate(snapshots: readonly Snapshot[]) {
  */
 export async function keepTotals(kept: Snapshot, lastOfDead: Snapshot): Promise<Snapshot> {
   const totals = lastOfDead.filter((metric) => metric.type === 'counter' || metric.type === 'histogram')
-  return (await (await aggregate([kept, totals])).getMetricsAsJSON()) as unknown as MetricJson[]
+  return sumMetrics([kept, totals])
 }
 
-/** Sums snapshots, those of all processes and the totals of dead ones, and formats the text exposition format 0.0.4. */
+/** Sums snapshots, those of all processes and the totals of dead ones. */
+export async function sumMetrics(snapshots: readonly Snapshot[]): Promise<readonly MetricJson[]> {
+  return (await (await aggregate(snapshots)).getMetricsAsJSON()) as unknown as MetricJson[]
+}
+
+/** Sums snapshots like `sumMetrics`, and formats the text exposition format 0.0.4. */
 export async function mergeMetrics(snapshots: readonly Snapshot[]): Promise<string> {
   return (await aggregate(snapshots)).metrics()
 }

@@ -85,7 +85,7 @@ export class PageRequest {
     return {
       address,
       settings,
-      request: { ...request, method: 'GET', remoteAddress: '', mayStream: false },
+      request: { ...request, method: 'GET', remoteAddress: '', mayStream: false, trace: undefined },
       isInService: () => !site.isRetired,
       onOutdated: () => site.forget(),
     }

@@ -14,7 +14,7 @@ import { HeaderBlocks, type ReadyHead, readyHeadOf } from '@svc/engine'
 import { type ClientInfo, type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
 
 import type { WorkerCacheStats } from '@svc/protocol'
-import { type HttpMetrics, type HttpSeries, L0Metrics, latencyBin, type MetricSet } from '@svc/telemetry'
+import { type HttpMetrics, type HttpSeries, L0Metrics, latencyBin, type MetricSet, type RequestTrace } from '@svc/telemetry'
 import { type Affinity, isNewVisit } from '../generation/affinity.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
@@ -23,6 +23,7 @@ import type { HitRequest } from '../request/request-log.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { dropOutdated } from './drop-outdated.ts'
+import { type HitTracer, recordHit, sampledTrace } from './hit-trace.ts'
 import { partOf, readSpecial } from './special-read.ts'
 
 /** Writes down hits in the access log. */
@@ -44,6 +45,7 @@ interface WorkerL0Options {
   readonly limiter: RateLimiter
   readonly log: () => HitLog
   readonly makeRequestId: () => string
+  readonly tracer: HitTracer
   readonly clock: TurnClock
   readonly onProblem: (error: Error) => void
 }
@@ -165,7 +167,10 @@ export class WorkerL0 implements ReadyResponses {
     this.#counter = traffic
     const weight = traffic.takeWeight()
     if (weight > 0) this.#countNames(ask, traffic, weight)
-    if (this.#options.log().isWritten && entry.facts.accessLogs.length > 0) this.#hit = this.#hitOf(ask, entry)
+    const { tracer, generation } = this.#options
+    const trace = tracer.isOn ? sampledTrace(tracer, ask, generation().trustedProxies) : undefined
+    const isLogged = this.#options.log().isWritten && entry.facts.accessLogs.length > 0
+    if (isLogged || trace !== undefined) this.#hit = this.#hitOf(ask, entry, trace)
     return this.#answer
   }
 
@@ -189,7 +194,7 @@ export class WorkerL0 implements ReadyResponses {
     this.#counter?.record(head.status, bytes, this.#latencyBin)
     this.#counter?.recordHit('l0')
     if (this.#hit === undefined) return
-    this.#options.log().hit(this.#hit, head.status, bytes, durationMs)
+    this.#ended(this.#hit, head.status, bytes, durationMs)
     this.#hit = undefined
   }
 
@@ -206,8 +211,13 @@ export class WorkerL0 implements ReadyResponses {
       series?.record(head.status, durationMs, 0, bytes)
       counter?.record(head.status, bytes, latencyBin(durationMs))
       counter?.recordHit('l0')
-      if (hit !== undefined) this.#options.log().hit(hit, head.status, bytes, durationMs)
+      if (hit !== undefined) this.#ended(hit, head.status, bytes, durationMs)
     }
+  }
+
+  #ended(hit: HitRequest, status: number, bytes: number, durationMs: number): void {
+    this.#options.log().hit(hit, status, bytes, durationMs)
+    recordHit(this.#options.tracer, hit, status, bytes, durationMs)
   }
 
   #use(cache: L0Cache<ReadyHead, WorkerFacts> | undefined): void {
@@ -294,13 +304,17 @@ export class WorkerL0 implements ReadyResponses {
     counter.recordNames({ path: ask.parsed.path, referrer: ask.field('referer'), origin, client: client.address }, weight)
   }
 
-  #hitOf(ask: ReadyRequest, { facts }: Entry): HitRequest {
+  #hitOf(ask: ReadyRequest, { facts }: Entry, trace: RequestTrace | undefined): HitRequest {
     const { method, parsed } = ask
     const client = this.#clientOf(ask)
     const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
     return {
       requestId: givenId ?? this.#options.makeRequestId(),
       logs: facts.accessLogs,
+      trace,
+      pathGroup: facts.pathGroup,
+      scheme: client.scheme,
+      host: client.host,
       site: facts.site,
       method,
       path: parsed.rawPath,

@@ -34,6 +34,17 @@ export function clientFields(context: RequestContext, replaced: ReadonlySet<stri
   return fields
 }
 
+const TRACE_FIELDS: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
+
+/**
+ * The fields of a call to an upstream, with the trace of the request in place of the client's. Without a collector, and where the
+ * location sets the field itself, they stay as they are.
+ */
+export function tracedFields({ trace }: RequestContext, fields: HeaderList, replaced: ReadonlySet<string>): HeaderList {
+  if (trace === undefined || replaced.has('traceparent')) return fields
+  return [...fields.filter(([name]) => !TRACE_FIELDS.has(name)), ...trace.fieldsOf('upstream')]
+}
+
 /** Names that Connection declares to belong to it. Nearly always it says nothing but "keep-alive" or "close". */
 function namedByConnection(headers: HeaderList): ReadonlySet<string> {
   let said = ''

@@ -4,7 +4,7 @@ import { fieldParam } from '@svc/upstream'
 import type { FastcgiSpec, Template } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
-import { clientFields } from './client-fields.ts'
+import { clientFields, tracedFields } from './client-fields.ts'
 
 /** Fields of the client's connection: not forwarded to HTTP upstreams, but applications get them. */
 const TOLD_FIELDS: ReadonlySet<string> = new Set(['connection', 'content-length', 'keep-alive', 'te', 'upgrade'])
@@ -60,7 +60,8 @@ export class LocationParams {
   /** Parameters and fields of a request; fields become parameters where none of that name is configured. */
   of(exchange: LocationExchange): { readonly params: readonly Param[]; readonly fields: HeaderList } {
     const { params, stated } = this.#paramsOf(exchange)
-    return { params, fields: this.#fieldsOf(exchange.context, stated) }
+    const { context } = exchange
+    return { params, fields: tracedFields(context, this.#fieldsOf(context, stated), this.#replaced) }
   }
 
   /** The parameters as configured, and those for fields of the client's connection. */

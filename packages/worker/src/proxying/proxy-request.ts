@@ -2,7 +2,7 @@ import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
 import { isConnectionField } from '@svc/upstream'
 import type { ProxySpec, Template } from '@svc/vhosts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
-import { clientFields } from './client-fields.ts'
+import { clientFields, tracedFields } from './client-fields.ts'
 
 /** A field that a location sets for its upstream. */
 interface SetField {
@@ -46,6 +46,11 @@ export class ProxiedFields {
    * request has put there.
    */
   of(exchange: LocationExchange, proxyHost: string): HeaderList | undefined {
+    const fields = this.#untraced(exchange, proxyHost)
+    return fields && tracedFields(exchange.context, fields, this.#replaced)
+  }
+
+  #untraced(exchange: LocationExchange, proxyHost: string): HeaderList | undefined {
     const texts = this.#texts(exchange)
     const { request, client } = exchange.context
     const { headers: from } = request

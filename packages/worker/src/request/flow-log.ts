@@ -28,7 +28,7 @@ export interface StageTrail {
 }
 
 /** A request that has ended, as far as its flow shows it. */
-interface EndedRequest {
+export interface EndedRequest {
   readonly trail: StageTrail | undefined
   readonly slowMs: number
   /** False for responses that last as long as their clients want them to. */
@@ -44,6 +44,9 @@ interface EndedRequest {
   readonly path: string
   readonly requestId: () => string
 }
+
+/** One stage of a request, as its flow and its spans show it. */
+export type RequestStage = Flow['stages'][number]
 
 const millis = (value: number) => Math.round(value * 1000) / 1000
 
@@ -133,7 +136,7 @@ function newerFirst(one: Flow, other: Flow): number {
 }
 
 function flowOf(request: EndedRequest, reason: Flow['reason']): Flow {
-  const { trail, startedAt, durationMs, status, site, method, path, requestId } = request
+  const { durationMs, status, site, method, path, requestId } = request
   return {
     request_id: requestId().slice(0, MAX_NAME_CHARS),
     at: new Date(Date.now() - durationMs).toISOString(),
@@ -143,12 +146,13 @@ function flowOf(request: EndedRequest, reason: Flow['reason']): Flow {
     status,
     duration_ms: millis(durationMs),
     reason,
-    stages: stagesOf(trail, startedAt, durationMs, request.isAborted ? 'aborted' : 'ok'),
+    stages: stagesOf(request),
   }
 }
 
-/** A request is with L0 until it enters another stage, and in each until it enters the next. */
-function stagesOf(trail: StageTrail | undefined, startedAt: number, durationMs: number, outcome: string): Flow['stages'] {
+/** The stages of a request that has ended. A request is with L0 until it enters another stage, and in each until it enters the next. */
+export function stagesOf({ trail, startedAt, durationMs, isAborted }: EndedRequest): RequestStage[] {
+  const outcome = isAborted ? 'aborted' : 'ok'
   const count = trail?.count ?? 0
   const startOf = (index: number) => Math.max(0, index < count ? (trail?.starts[index] ?? 0) - startedAt : durationMs)
   const first = {

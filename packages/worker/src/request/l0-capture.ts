@@ -24,6 +24,7 @@ import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
 export interface WorkerFacts extends L0Facts {
   /** Id of the site. */
   readonly site: string
+  readonly pathGroup: string
   /** Access logs that requests for it are written to. */
   readonly accessLogs: LogNames
   /** True if it is for the path as it was spelled: normalised. */
@@ -249,6 +250,7 @@ class AdmissionTicket {
       isCurrent,
       keepsLifetime,
       site: offering.site,
+      pathGroup: offering.pathGroup,
       accessLogs: offering.accessLogs,
       isOfSpelling: offering.isOfSpelling,
       get: this.#tools.metrics.series('GET', offering.pathGroup),

@@ -1,7 +1,7 @@
 import type { L0Offer } from '@svc/cache'
 import { asError, systemClock } from '@svc/core'
 import type { BodyWriter, ClientInfo, HeaderList, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
-import { serverLog } from '@svc/telemetry'
+import { type RequestTrace, type RequestTracer, serverLog } from '@svc/telemetry'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import { withAffinity } from '../generation/affinity.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
@@ -9,9 +9,10 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { ClientBody } from './client-body.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
-import type { FlowLog, StageTrail } from './flow-log.ts'
+import { type EndedRequest, type FlowLog, type StageTrail, stagesOf } from './flow-log.ts'
 import { type L0Admission, L0Capture } from './l0-capture.ts'
-import { finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
+import { requestSpan, stageSpans } from './request-spans.ts'
+import { cacheWord, finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
 
 const empty = new Uint8Array(0)
 
@@ -38,6 +39,7 @@ export interface ContextTools {
   /** Ends streams of events when the server drains. */
   readonly eventStreams: EventStreams
   readonly flows: FlowLog
+  readonly tracer: Pick<RequestTracer, 'isOn' | 'begin' | 'record'>
   /** Called for failures inside the service, with the status of the response to them. */
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
@@ -80,6 +82,8 @@ export class RequestContext {
   mayCompress = true
   /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
   cacheStatus = ''
+  /** Undefined: there is no collector. */
+  readonly trace: RequestTrace | undefined
   readonly #tools: ContextTools
   readonly #l0 = new L0Capture()
   #onClosed: ((isAborted: boolean) => void) | undefined
@@ -99,6 +103,7 @@ export class RequestContext {
     this.client = client
     this.startedAt = systemClock.turn()
     this.#tools = tools
+    this.trace = tools.tracer.isOn ? tools.tracer.begin((name) => exchange.request.header(name), client.isPeerTrusted) : undefined
     this.enter('router', tools.l0.takeOutcome())
   }
 
@@ -122,7 +127,7 @@ export class RequestContext {
   /** Records the flow of the request, which has ended, if it is one to record. `isRefused`: the engine aborted it. */
   recordFlow(status: number, durationMs: number, isRefused: boolean): void {
     const { method, rawPath } = this.exchange.request
-    this.#tools.flows.ended({
+    const ended: EndedRequest = {
       trail: this.#trail,
       slowMs: this.generation.config.obs.slow_ms,
       mayBeSlow: !this.isOpenEnded,
@@ -135,8 +140,31 @@ export class RequestContext {
       method,
       path: rawPath,
       requestId: () => this.requestId,
-    })
+    }
+    if (this.trace?.isSampled === true) this.#recordSpans(this.trace, ended)
+    this.#tools.flows.ended(ended)
     this.#trail = undefined
+  }
+
+  #recordSpans(trace: RequestTrace, ended: EndedRequest): void {
+    const { client, exchange, pathGroup } = this
+    const { httpVersion } = exchange.request
+    const traced = {
+      ...ended,
+      trace,
+      requestId: this.requestId,
+      cache: cacheWord(this.cacheStatus),
+      pathGroup,
+      scheme: client.scheme,
+      host: client.host,
+      client: client.address,
+      userAgent: exchange.request.header('user-agent') ?? '',
+      httpVersion,
+      bytes: this.#bytes,
+    }
+    const span = requestSpan(traced)
+    this.#tools.tracer.record(span)
+    for (const child of stageSpans(traced, span, stagesOf(ended))) this.#tools.tracer.record(child)
   }
 
   /** True for a WebSocket and for a stream of events: they last as long as their clients want them to. */

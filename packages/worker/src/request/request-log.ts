@@ -1,7 +1,15 @@
 import { performance } from 'node:perf_hooks'
 import type { Refusal } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
-import { type AccessEntry, type AccessLog, type HttpMetrics, type HttpSeries, type LogNames, latencyBin } from '@svc/telemetry'
+import {
+  type AccessEntry,
+  type AccessLog,
+  type HttpMetrics,
+  type HttpSeries,
+  type LogNames,
+  latencyBin,
+  type RequestTrace,
+} from '@svc/telemetry'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
 import { cacheWord } from './response-head.ts'
@@ -12,6 +20,11 @@ export type HitRequest = Pick<
   'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent' | 'referrer' | 'httpVersion'
 > & {
   readonly logs: LogNames
+  /** Undefined: it is not sampled. */
+  readonly trace: RequestTrace | undefined
+  readonly pathGroup: string
+  readonly scheme: string
+  readonly host: string
 }
 
 /** Metric series of one method and path group, found without joining strings for each request. */
@@ -117,6 +130,7 @@ export class RequestLog {
       userAgent: request.header('user-agent') ?? '',
       referrer: request.header('referer') ?? '',
       httpVersion: request.httpVersion,
+      trace: context.trace?.isSampled === true ? context.trace : undefined,
     }
     this.#accessLog.write(entry, context.accessLogs)
   }

@@ -46,6 +46,7 @@ export function renderRequestOf({ context, site, app, target }: SiteRequest, pla
     headers: target.headers ?? headersForSite(context),
     remoteAddress: context.client.address,
     mayStream: true,
+    trace: context.trace?.fieldsOf(plan.kind === 'middleware' ? 'middleware' : 'render'),
   }
 }
 

@@ -25,10 +25,12 @@ const ofBody = new Set(['content-encoding', 'content-language', 'content-locatio
 interface HostFields {
   /** Value of CDN-Loop (RFC 8586): where the request that is being answered came through, then this instance. */
   readonly cdnLoop: string
+  /** Fields that continue the trace of that request, unless the site has written its own. */
+  readonly trace?: HeaderList | undefined
 }
 
 /** The fields that go out: the site's without those of the connection, and the host's own. */
-export function outgoingHeaders(headers: HeaderList, { cdnLoop }: HostFields): [string, string][] {
+export function outgoingHeaders(headers: HeaderList, { cdnLoop, trace }: HostFields): [string, string][] {
   const result: [string, string][] = []
   const names = new Set<string>()
   for (const [name, value] of headers) {
@@ -41,6 +43,9 @@ export function outgoingHeaders(headers: HeaderList, { cdnLoop }: HostFields): [
   if (!names.has('accept-encoding')) result.push(['accept-encoding', 'gzip, deflate, br'])
   if (!names.has('user-agent')) result.push(['user-agent', 'svc'])
   result.push(['cdn-loop', cdnLoop])
+  if (trace !== undefined && !names.has('traceparent')) {
+    for (const [name, value] of trace) if (!names.has(name)) result.push([name, value])
+  }
   return result
 }
 

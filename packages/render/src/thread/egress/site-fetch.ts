@@ -17,6 +17,8 @@ export interface SiteRequest {
   readonly body: Uint8Array | undefined
   /** CDN-Loop of the request that is being answered, or "". */
   readonly cdnLoop: string
+  /** Fields that continue the trace of that request; undefined: it has none. */
+  readonly trace?: HeaderList | undefined
 }
 
 /** The head of an answer to a site's fetch. */
@@ -125,7 +127,7 @@ export class SiteFetch {
       throw new RenderError('RENDER_FETCH_REFUSED', `method ${method} is not allowed`)
     for (let redirects = 0; ; redirects++) {
       this.#guard.refuseAddress(url)
-      const response = await this.#send(url, { method, headers, body, signal, cdnLoop: site.cdnLoop })
+      const response = await this.#send(url, { method, headers, body, signal, cdnLoop: site.cdnLoop, trace: site.trace })
       const location = redirectStatus.has(response.statusCode) ? headerOf(response, 'location') : undefined
       if (location === undefined || site.redirect === 'manual') return { response, url, isRedirected: redirects > 0 }
       // An unread body would keep the connection from being used again.
@@ -141,10 +143,10 @@ export class SiteFetch {
     }
   }
 
-  #send(url: URL, options: Pick<SiteRequest, 'method' | 'headers' | 'body' | 'cdnLoop'> & { signal: AbortSignal }) {
-    const { method, headers, body, signal, cdnLoop } = options
+  #send(url: URL, options: Pick<SiteRequest, 'method' | 'headers' | 'body' | 'cdnLoop' | 'trace'> & { signal: AbortSignal }) {
+    const { method, headers, body, signal, cdnLoop, trace } = options
     const own = loopMember(this.#options.loopMark)
-    const fields = outgoingHeaders(headers, { cdnLoop: cdnLoop === '' ? own : `${cdnLoop}, ${own}` })
+    const fields = outgoingHeaders(headers, { cdnLoop: cdnLoop === '' ? own : `${cdnLoop}, ${own}`, trace })
     return request(url, {
       dispatcher: this.#agent,
       method: method as Dispatcher.HttpMethod,
