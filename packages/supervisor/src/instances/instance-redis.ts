@@ -1,4 +1,4 @@
-import type { SharedCommands } from '@svc/cache'
+import type { SharedCommands, SharedScript } from '@svc/cache'
 
 /** A connection to Redis that waits for a stream, or listens to messages. */
 export interface WaitingConnection {
@@ -11,6 +11,8 @@ export interface WaitingConnection {
 export interface InstanceRedis extends SharedCommands {
   /** Keys lie on several nodes, and a script reaches those of one. */
   readonly isCluster: boolean
+  /** @param deadlineMs how long it may take, if not as long as usual */
+  script(script: SharedScript, keys: readonly string[], args: readonly (string | Buffer)[], deadlineMs?: number): Promise<unknown>
   command(name: string, args: readonly (string | Buffer)[]): Promise<unknown>
   /** Opens a connection of its own. Rejects if Redis is away. */
   open(): Promise<WaitingConnection>

@@ -6,7 +6,7 @@ import type { Published } from '../purges/purge-coordinator.ts'
 import type { DeferredOrders } from './deferred-orders.ts'
 import type { InstanceRedis } from './instance-redis.ts'
 import type { InstanceRegistry } from './instance-registry.ts'
-import { addToStream } from './purge-stream.ts'
+import { addToStream, PURGE_DEADLINE_MS } from './purge-stream.ts'
 
 interface PurgePublisherOptions {
   readonly redis: InstanceRedis
@@ -113,7 +113,7 @@ export class PurgePublisher {
 
   async #raise(targets: readonly PurgeTarget[]): Promise<void> {
     const { redis } = this.#options
-    await Promise.all(targets.map(({ key, digests }) => redis.script(PURGE, [key], digests ?? [])))
+    await Promise.all(targets.map(({ key, digests }) => redis.script(PURGE, [key], digests ?? [], PURGE_DEADLINE_MS)))
   }
 
   #targets(order: PurgeOrder): PurgeTarget[] {

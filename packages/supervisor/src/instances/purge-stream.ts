@@ -1,4 +1,5 @@
-import { EVERYTHING, PURGE_FUNCTION, type PurgeOrder, type PurgeTarget, type SharedCommands, type SharedScript } from '@svc/cache'
+import { EVERYTHING, PURGE_FUNCTION, type PurgeOrder, type PurgeTarget, type SharedScript } from '@svc/cache'
+import type { InstanceRedis } from './instance-redis.ts'
 
 /** An order of the stream. */
 export interface StreamEntry {
@@ -16,6 +17,8 @@ export interface StreamEntry {
 const MAX_ORDERS = 10_000
 /** Characters of all orders, if they are as long as the last one. */
 const MAX_CHARS = 16 << 20
+/** A purge waits longer for a busy Redis than a request does: to be deferred costs more. */
+export const PURGE_DEADLINE_MS = 500
 
 /**
  * KEYS: the stream, versions to raise. ARGV: most entries, id, instance, order ("": none), then for each key of versions the number of
@@ -54,7 +57,7 @@ export function streamKey(prefix: string): string {
  * @param targets versions that the order raises in the same step; in a cluster they lie on other nodes than the stream
  */
 export async function addToStream(
-  redis: SharedCommands,
+  redis: Pick<InstanceRedis, 'script'>,
   prefix: string,
   { id, from, order }: Pick<StreamEntry, 'id' | 'from' | 'order'>,
   targets: readonly PurgeTarget[] = [],
@@ -63,7 +66,7 @@ export async function addToStream(
   const most = Math.min(MAX_ORDERS, Math.ceil(MAX_CHARS / Math.max(1, text.length)))
   const keys = [streamKey(prefix), ...targets.map(({ key }) => key)]
   const digests = targets.flatMap(({ digests = [] }) => [String(digests.length), ...digests])
-  return String(await redis.script(ADD, keys, [String(most), id, from, text, ...digests]))
+  return String(await redis.script(ADD, keys, [String(most), id, from, text, ...digests], PURGE_DEADLINE_MS))
 }
 
 /** The entries of a reply of XREAD with one stream; null: there are none. */
