@@ -29,8 +29,8 @@ const nameOf = (file) =>
     .replace(/\.test$/, '.test.ts')
 
 /** Prints the slowest files, or all in the order in which they started: seconds from start to end, and of the processor. */
-function printTimes(durations, { isWhole, timesFile, startedAt }) {
-  const times = notedTimes(timesFile)
+function printTimes(durations, { isWhole, startedAt }) {
+  const times = notedTimes(join(runDir, 'times'))
   const files = durations.map(({ file, duration_ms }) => {
     const noted = times.get(file)
     const begin = noted === undefined ? 0 : (noted.startedAt - startedAt) / 1000
@@ -53,9 +53,9 @@ const names = process.argv.slice(2).filter((name) => !name.startsWith('--'))
 const isPlanned = names.length === 0
 const files = isPlanned ? await testPlan({ isUnitOnly: options.includes('--unit') }) : names.map((name) => resolve(name))
 const startedAt = Date.now()
-const timesDir = mkdtempSync(join(tmpdir(), 'svc-test-times-'))
-const timesFile = join(timesDir, 'times')
-process.env['TEST_TIMES_FILE'] = timesFile
+// Of all processes of this run: their times, and programs that several test files start.
+const runDir = mkdtempSync(join(tmpdir(), 'svc-test-run-'))
+process.env['TEST_RUN_DIR'] = runDir
 // Compiled code of the bundles: processes share most of it.
 if (isPlanned) process.env['NODE_COMPILE_CACHE'] = join(bundleDir, 'code-cache')
 const isWhole = options.includes('--times')
@@ -72,8 +72,8 @@ run({
   })
   .on('test:summary', (summary) => {
     if (summary.file !== undefined) durations.push(summary)
-    else if (isPlanned || isWhole) printTimes(durations, { isWhole, timesFile, startedAt })
+    else if (isPlanned || isWhole) printTimes(durations, { isWhole, startedAt })
   })
   .compose(spec)
   .pipe(process.stdout)
-process.on('exit', () => rmSync(timesDir, { recursive: true, force: true }))
+process.on('exit', () => rmSync(runDir, { recursive: true, force: true }))

@@ -1,6 +1,7 @@
 // Notes the processor time of a test file and of the programs that it started, for `npm test -- --times`.
 // `run-tests.mjs` imports it into the process of each test file.
 import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Ticks of the clock in one second of `/proc`: fixed on Linux. */
 const TICKS_PER_SECOND = 100
@@ -18,8 +19,8 @@ function cpuSeconds() {
 }
 
 process.on('exit', () => {
-  const target = process.env['TEST_TIMES_FILE']
-  if (target === undefined) return
+  const runDir = process.env['TEST_RUN_DIR']
+  if (runDir === undefined) return
   const times = { file: process.argv[1], startedAt: performance.timeOrigin, cpuSeconds: cpuSeconds() }
-  appendFileSync(target, `${JSON.stringify(times)}\n`)
+  appendFileSync(join(runDir, 'times'), `${JSON.stringify(times)}\n`)
 })

@@ -119,24 +119,6 @@ test('a login begins a session by token and by cookie, and a logout ends it on e
   assert.deepEqual(await again.everywhere(other), new Set([200]), 'another session goes on')
 })
 
-test('a change by cookie needs the own origin and the field of the panel; a bearer token does not', async (t) => {
-  const panel = await Panel.start(t)
-  const { token } = (await panel.login()).json
-  const cookie = `SVC_ADMIN=${token}`
-  const logout = (headers: Record<string, string>) => panel.ask('POST', '/logout', undefined, { headers: { cookie, ...headers } })
-  for (const headers of [
-    {},
-    { origin: panel.url },
-    { 'x-svc-request': '1' },
-    { origin: 'http://evil.test', 'x-svc-request': '1' },
-    { origin: panel.url.replace('http:', 'https:'), 'x-svc-request': '1' },
-  ]) {
-    const { status, json } = await logout(headers)
-    assert.deepEqual([status, json.code], [403, 'cross_site'], JSON.stringify(headers))
-  }
-  assert.equal((await logout({ origin: panel.url, 'x-svc-request': '1' })).status, 200)
-})
-
 test('on the host of a site there is no session cookie: it is neither set nor accepted', async (t) => {
   const panel = await Panel.start(t, `${config}[[sites]]\nid = "shop"\nhostnames = ["shop.test", "localhost"]\nroot = "."\n`)
   for (const host of ['shop.test', 'localhost', 'unknown.test']) {
@@ -160,48 +142,88 @@ const endpoints: readonly [method: string, path: string, body: unknown, allowed:
   ['POST', '/logout', undefined, ['vera', 'tom', 'root']],
 ]
 
-test('each endpoint asks for credentials and for its role, and answers its method alone', async (t) => {
+// Each begins sessions of its own.
+test('on one server', async (t) => {
   const panel = await Panel.start(t)
-  for (const [method, path, body, allowed] of endpoints) {
-    const name = `${method} ${path}`
-    const nobody = await panel.ask(method, path, body)
-    assert.deepEqual([nobody.status, nobody.headers['www-authenticate']], [401, 'Bearer'], name)
-    for (const username of ['vera', 'tom', 'root']) {
-      const { status } = await panel.ask(method, path, body, await panel.bearer(username))
-      const expected = !allowed.includes(username) ? 403 : path.endsWith('unknown') ? 404 : 200
-      assert.equal(status, expected, `${name} as ${username}`)
-    }
-    const wrong = await panel.ask('PUT', path, {})
-    assert.deepEqual([wrong.status, wrong.json.code], [405, 'method_not_allowed'], name)
-  }
-  assert.equal((await panel.ask('GET', '/login')).status, 405)
-})
 
-test('a body that does not fit is refused, and the answer names the field', async (t) => {
-  const panel = await Panel.start(t)
-  const root = await panel.bearer()
-  const refused = async (path: string, body: unknown, field: string, options: HttpOptions = {}) => {
-    const { status, json } = await panel.ask('POST', path, body, options)
-    assert.deepEqual([status, json.errors?.[0]?.path], [400, field], `${path} ${JSON.stringify(body)}`)
-  }
-  const right = { username: 'root', password }
-  await refused('/login', '{', '')
-  await refused('/login', '[]', '')
-  await refused('/login', { password }, 'username')
-  await refused('/login', { ...right, username: '' }, 'username')
-  await refused('/login', { ...right, username: 'x'.repeat(257) }, 'username')
-  await refused('/login', { ...right, username: ['root'] }, 'username')
-  await refused('/login', { username: 'root' }, 'password')
-  await refused('/login', { ...right, password: '' }, 'password')
-  await refused('/login', { ...right, password: 'x'.repeat(1_025) }, 'password')
-  await refused('/login', { ...right, remember: true }, 'remember')
-  await refused('/tokens', { ttl_secs: 60 }, 'username', root)
-  await refused('/tokens', { username: 'vera' }, 'ttl_secs', root)
-  for (const ttl of [0, 0.5, '60', 31_536_001]) await refused('/tokens', { username: 'vera', ttl_secs: ttl }, 'ttl_secs', root)
-  await refused('/logout', { all: true }, 'all', root)
-  const text = await panel.ask('POST', '/login', JSON.stringify(right), { headers: { 'content-type': 'text/plain' } })
-  assert.equal(text.status, 415)
-  assert.equal((await panel.ask('POST', '/tokens', { username: 'nobody', ttl_secs: 60 }, root)).status, 404)
+  await t.test('a change by cookie needs the own origin and the field of the panel; a bearer token does not', async () => {
+    const { token } = (await panel.login()).json
+    const cookie = `SVC_ADMIN=${token}`
+    const logout = (headers: Record<string, string>) =>
+      panel.ask('POST', '/logout', undefined, { headers: { cookie, ...headers } })
+    for (const headers of [
+      {},
+      { origin: panel.url },
+      { 'x-svc-request': '1' },
+      { origin: 'http://evil.test', 'x-svc-request': '1' },
+      { origin: panel.url.replace('http:', 'https:'), 'x-svc-request': '1' },
+    ]) {
+      const { status, json } = await logout(headers)
+      assert.deepEqual([status, json.code], [403, 'cross_site'], JSON.stringify(headers))
+    }
+    assert.equal((await logout({ origin: panel.url, 'x-svc-request': '1' })).status, 200)
+  })
+
+  await t.test('each endpoint asks for credentials and for its role, and answers its method alone', async () => {
+    for (const [method, path, body, allowed] of endpoints) {
+      const name = `${method} ${path}`
+      const nobody = await panel.ask(method, path, body)
+      assert.deepEqual([nobody.status, nobody.headers['www-authenticate']], [401, 'Bearer'], name)
+      for (const username of ['vera', 'tom', 'root']) {
+        const { status } = await panel.ask(method, path, body, await panel.bearer(username))
+        const expected = !allowed.includes(username) ? 403 : path.endsWith('unknown') ? 404 : 200
+        assert.equal(status, expected, `${name} as ${username}`)
+      }
+      const wrong = await panel.ask('PUT', path, {})
+      assert.deepEqual([wrong.status, wrong.json.code], [405, 'method_not_allowed'], name)
+    }
+    assert.equal((await panel.ask('GET', '/login')).status, 405)
+  })
+
+  await t.test('a body that does not fit is refused, and the answer names the field', async () => {
+    const root = await panel.bearer()
+    const refused = async (path: string, body: unknown, field: string, options: HttpOptions = {}) => {
+      const { status, json } = await panel.ask('POST', path, body, options)
+      assert.deepEqual([status, json.errors?.[0]?.path], [400, field], `${path} ${JSON.stringify(body)}`)
+    }
+    const right = { username: 'root', password }
+    await refused('/login', '{', '')
+    await refused('/login', '[]', '')
+    await refused('/login', { password }, 'username')
+    await refused('/login', { ...right, username: '' }, 'username')
+    await refused('/login', { ...right, username: 'x'.repeat(257) }, 'username')
+    await refused('/login', { ...right, username: ['root'] }, 'username')
+    await refused('/login', { username: 'root' }, 'password')
+    await refused('/login', { ...right, password: '' }, 'password')
+    await refused('/login', { ...right, password: 'x'.repeat(1_025) }, 'password')
+    await refused('/login', { ...right, remember: true }, 'remember')
+    await refused('/tokens', { ttl_secs: 60 }, 'username', root)
+    await refused('/tokens', { username: 'vera' }, 'ttl_secs', root)
+    for (const ttl of [0, 0.5, '60', 31_536_001]) await refused('/tokens', { username: 'vera', ttl_secs: ttl }, 'ttl_secs', root)
+    await refused('/logout', { all: true }, 'all', root)
+    const text = await panel.ask('POST', '/login', JSON.stringify(right), { headers: { 'content-type': 'text/plain' } })
+    assert.equal(text.status, 415)
+    assert.equal((await panel.ask('POST', '/tokens', { username: 'nobody', ttl_secs: 60 }, root)).status, 404)
+  })
+
+  await t.test('wrong user and wrong password get the same answer', async () => {
+    const [unknown, wrong] = [await panel.login('nobody'), await panel.login('root', {}, 'wrong')]
+    const shown = ({ status, headers, json }: Answer) => [status, headers['www-authenticate'], { ...json, request_id: '' }]
+    assert.deepEqual(shown(unknown), shown(wrong))
+    assert.deepEqual([wrong.status, wrong.json.code, wrong.headers['www-authenticate']], [401, 'bad_credentials', 'Bearer'])
+  })
+
+  await t.test('a refresh gives a new session for the old one; a token for programs has none', async () => {
+    const vera = await panel.bearer('vera')
+    const fresh = await panel.ask('POST', '/session/refresh', undefined, vera)
+    assert.deepEqual([fresh.status, fresh.json.user], [200, { username: 'vera', role: 'viewer', tenant_id: null }])
+    assert.match(fresh.headers['set-cookie']?.[0] ?? '', /^SVC_ADMIN=/)
+    assert.deepEqual(await panel.everywhere(vera), new Set([401]))
+    assert.deepEqual(await panel.everywhere({ headers: { authorization: `Bearer ${fresh.json.token}` } }), new Set([200]))
+    const { token } = (await panel.ask('POST', '/tokens', { username: 'vera', ttl_secs: 600 }, await panel.bearer())).json
+    const refused = await panel.ask('POST', '/session/refresh', undefined, { headers: { authorization: `Bearer ${token}` } })
+    assert.deepEqual([refused.status, refused.json.code], [409, 'not_a_session'])
+  })
 })
 
 test('without the group the endpoints are not there; without the panel nobody logs in', async (t) => {
@@ -228,14 +250,6 @@ test('a thousand wrong passwords from one address lock out neither another addre
   assert.equal((await panel.login('root', from(t, '127.0.0.3'))).status, 200, 'an address that root knows')
   assert.equal((await panel.login('root', from(t, '127.0.0.4'))).status, 200, 'a new address')
   assert.equal((await panel.login('vera', attacker)).status, 200, 'another user, even behind the same address')
-})
-
-test('wrong user and wrong password get the same answer', async (t) => {
-  const panel = await Panel.start(t)
-  const [unknown, wrong] = [await panel.login('nobody'), await panel.login('root', {}, 'wrong')]
-  const shown = ({ status, headers, json }: Answer) => [status, headers['www-authenticate'], { ...json, request_id: '' }]
-  assert.deepEqual(shown(unknown), shown(wrong))
-  assert.deepEqual([wrong.status, wrong.json.code, wrong.headers['www-authenticate']], [401, 'bad_credentials', 'Bearer'])
 })
 
 test('users, sessions and tokens are listed, and each can be ended', async (t) => {
@@ -267,19 +281,6 @@ test('users, sessions and tokens are listed, and each can be ended', async (t) =
   assert.equal((await panel.ask('DELETE', `/tokens/${issued.jti}`, undefined, root)).status, 200)
   assert.deepEqual(await panel.everywhere(tom), new Set([401]))
   assert.deepEqual(await panel.everywhere(root), new Set([200]))
-})
-
-test('a refresh gives a new session for the old one; a token for programs has none', async (t) => {
-  const panel = await Panel.start(t)
-  const vera = await panel.bearer('vera')
-  const fresh = await panel.ask('POST', '/session/refresh', undefined, vera)
-  assert.deepEqual([fresh.status, fresh.json.user], [200, { username: 'vera', role: 'viewer', tenant_id: null }])
-  assert.match(fresh.headers['set-cookie']?.[0] ?? '', /^SVC_ADMIN=/)
-  assert.deepEqual(await panel.everywhere(vera), new Set([401]))
-  assert.deepEqual(await panel.everywhere({ headers: { authorization: `Bearer ${fresh.json.token}` } }), new Set([200]))
-  const { token } = (await panel.ask('POST', '/tokens', { username: 'vera', ttl_secs: 600 }, await panel.bearer())).json
-  const refused = await panel.ask('POST', '/session/refresh', undefined, { headers: { authorization: `Bearer ${token}` } })
-  assert.deepEqual([refused.status, refused.json.code], [409, 'not_a_session'])
 })
 
 test('users and secret of a reload count at once', async (t) => {

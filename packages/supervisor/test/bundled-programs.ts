@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Cleanup, repositoryRoot, tempDir } from '@svc/testkit'
@@ -8,17 +8,35 @@ const sources = ['master', 'worker', 'render-host'].map((name) => fileURLToPath(
 const REQUIRE = `import { createRequire as __createRequire } from 'node:module'
 const require = __createRequire(import.meta.url)`
 
-/** Path of this process's bundles, once they are built. */
+/** Path of the bundles for this process, once they are built. */
 const made: string[] = []
 
 /**
- * Bundles the programs of the fixtures, once in a process, and returns the path of the master. Three processes that strip the types
- * of every source that they load take many times longer to start. The directory goes with the process.
+ * Bundles the programs of the fixtures, once in a run of tests, and returns the path of the master. Three processes that strip the
+ * types of every source that they load take many times longer to start. The directory goes with the run; outside one, with the process.
  */
 export function bundledMaster(t: Cleanup): string {
-  const known = made[0]
-  if (known !== undefined) return known
-  const dir = tempDir(t, 'sup-programs')
+  made[0] ??= join(sharedBundles() ?? buildInto(tempDir(t, 'sup-programs')), 'master.mjs')
+  return made[0]
+}
+
+/** The bundles of a run of tests, built by the process that is the first to need them. */
+function sharedBundles(): string | undefined {
+  const runDir = process.env['TEST_RUN_DIR']
+  if (runDir === undefined) return undefined
+  const dir = join(runDir, 'sup-programs')
+  if (existsSync(dir)) return dir
+  const own = buildInto(mkdtempSync(`${dir}-`))
+  try {
+    renameSync(own, dir)
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(dir)) throw error
+  }
+  return dir
+}
+
+function buildInto(dir: string): string {
   // External packages are resolved as in the checkout.
   symlinkSync(join(repositoryRoot, 'node_modules'), join(dir, 'node_modules'))
   buildSync({
@@ -35,7 +53,5 @@ export function bundledMaster(t: Cleanup): string {
     banner: { js: REQUIRE },
     logLevel: 'warning',
   })
-  const master = join(dir, 'master.mjs')
-  made.push(master)
-  return master
+  return dir
 }
