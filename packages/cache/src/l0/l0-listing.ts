@@ -38,13 +38,16 @@ export async function listL0<Block, Facts extends L0Facts>(
   const { after, limit } = query
   let found: L0Entry<Block, Facts>[] = []
   let isCut = false
+  /** Entries behind this are not on the page: it is full with those before. */
+  let last: string | undefined
   let looked = 0
   for (const entry of cache.all()) {
     if (++looked % STEP === 0 && pacer.isDue) await pacer.rest()
-    if (!isWanted(entry.facts) || entry.digest <= after) continue
+    if (entry.digest <= after || (last !== undefined && entry.digest > last) || !isWanted(entry.facts)) continue
     found.push(entry)
     if (found.length < 2 * limit) continue
     found = firstOf(found, limit)
+    last = found.at(-1)?.digest
     isCut = true
   }
   isCut ||= found.length > limit
@@ -55,7 +58,10 @@ export async function listL0<Block, Facts extends L0Facts>(
 }
 
 function firstOf<Entry extends { readonly digest: string }>(entries: Entry[], limit: number): Entry[] {
-  entries.sort((one, other) => Number(one.digest > other.digest) - Number(one.digest < other.digest))
+  entries.sort((one, other) => {
+    if (one.digest === other.digest) return 0
+    return one.digest < other.digest ? -1 : 1
+  })
   return entries.slice(0, limit)
 }
 
