@@ -25,9 +25,9 @@ requirePlatform()
 // Not read before the version of Node is known to be able to.
 const { fetchPackage, isFetched, modulesDir } = await import('./pinned-package.mjs')
 
-for (const pin of pinned) {
+async function fetchMissing(pin) {
   const target = join(modulesDir, pin.name)
-  if (!pin.isFor() || (await isFetched(pin, target))) continue
+  if (!pin.isFor() || (await isFetched(pin, target))) return
   try {
     await fetchPackage(pin, target)
     console.log(`fetched ${pin.name}@${pin.version} for the bundled Node`)
@@ -37,3 +37,5 @@ for (const pin of pinned) {
     process.exitCode = 1
   }
 }
+
+await Promise.all(pinned.map(fetchMissing))
