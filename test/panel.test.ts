@@ -59,6 +59,19 @@ async function checkDashboard(page: Page, url: string): Promise<void> {
   await page.evaluate(`fetch('/__svc/admin/api/workers/w1/restart', { method: 'POST', headers: { 'x-svc-request': '1' } })`)
   await waitFor('another stream', () => summaries.length > 1, PROCESS_WAIT_MS)
   assert.deepEqual([...new Set(summaries)], [`${url}/__svc/obs/summary?stream=1`])
+  await page.focus('[data-follow]')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('[data-log] div:has-text("warn master an alert fires")')
+  await page.waitForFunction('logSource.readyState === 1')
+  const reload = `fetch('/__svc/admin/api/reload', { method: 'POST', headers: { 'x-svc-request': '1' } })`
+  await Promise.all([page.waitForSelector('[data-log] div:has-text("info master reloaded")'), page.evaluate(reload)])
+  await page.keyboard.press('Enter')
+  assert.equal(await page.getAttribute('[data-follow]', 'aria-pressed'), 'false')
+  const flow = '[data-flows] details:has-text("GET /a.txt: 503")'
+  await page.focus(`${flow} summary`)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(`${flow}[open] svg[role=img]`)
+  assert.match((await page.textContent(`${flow} tbody`)) ?? '', /router/)
   await page.focus('[data-pause]')
   await page.keyboard.press('Enter')
   assert.equal(await page.getAttribute('[data-pause]', 'aria-pressed'), 'true')
@@ -90,6 +103,8 @@ role = "super_admin"
 id = "shop"
 hostnames = ["shop.localhost"]
 root = "${tempSite(t, { 'public/a.txt': 'open' })}"
+
+
 [[obs.slos]]
 name = "shop-up"
 site = "shop"

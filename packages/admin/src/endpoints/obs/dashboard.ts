@@ -29,6 +29,14 @@ export const dashboard = endpoint({
 </form>
 <div data-traffic></div></section>
 <section aria-labelledby="sites"><h2 id="sites">Sites</h2><div class="scroll" data-sites tabindex="0" role="region" aria-labelledby="sites"></div></section>
+<section aria-labelledby="flows"><h2 id="flows">Recorded requests</h2><div data-flows></div></section>
+<section aria-labelledby="log"><h2 id="log">Log</h2>
+<form data-log-choice>
+<label>Level <select name="level"><option>debug</option><option selected>info</option><option>warn</option><option>error</option></select></label>
+<label>Contains <input name="q" maxlength="200" autocomplete="off"></label>
+<button type="button" data-follow aria-pressed="false">Follow</button>
+</form>
+<div class="scroll" data-log tabindex="0" role="log" aria-labelledby="log"></div></section>
 <section aria-labelledby="slos"><h2 id="slos">Objectives</h2><div class="scroll" data-slos tabindex="0" role="region" aria-labelledby="slos"></div></section>
 </main>`
     return pageAnswer('Dashboard', body, SCRIPT)

@@ -1,4 +1,5 @@
 import { endpoint } from '../../../contract/endpoint.ts'
+import { liveSections } from './live-sections.ts'
 
 /**
  * Shows the figures of the dashboard: the summary as the server sends it, and the rest fetched when that has changed or some time has
@@ -20,7 +21,7 @@ let source
 let timer
 
 async function load(path) {
-  const answer = await fetch('/__svc/obs/' + path)
+  const answer = await fetch(path.startsWith('/') ? path : '/__svc/obs/' + path)
   if (answer.status === 401) location.assign('/__svc/admin/login')
   const json = await answer.json()
   if (answer.ok) return json
@@ -206,6 +207,7 @@ async function showDetails() {
   showAlerts(alerts)
   showSlos(slos)
   showTraffic(traffic)
+  await showFlows()
   if (Date.now() - sitesAt >= SITES_MS) {
     sitesAt = Date.now()
     await showSites()
@@ -265,7 +267,6 @@ pause.addEventListener('click', () => {
   connect()
 })
 document.addEventListener('visibilitychange', connect)
-connect()
 `
 
 export const dashboardScript = endpoint({
@@ -275,5 +276,5 @@ export const dashboardScript = endpoint({
   access: 'open',
   isPage: true,
   summary: 'Script of the dashboard.',
-  handle: () => ({ status: 200, contentType: 'text/javascript; charset=utf-8', body: script }),
+  handle: () => ({ status: 200, contentType: 'text/javascript; charset=utf-8', body: `${script}${liveSections}connect()\n` }),
 })

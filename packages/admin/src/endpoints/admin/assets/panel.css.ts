@@ -11,7 +11,7 @@ button, input { font: inherit; padding: 0.3rem 0.8rem; }
 dl { display: grid; gap: 0 1rem; grid-template-columns: max-content 1fr; }
 dd { margin: 0; }
 h3 { font-size: 1rem; font-weight: normal; margin: 0.5rem 0 0; }
-form[data-choice] { display: flex; flex-wrap: wrap; gap: 1rem; }
+form[data-choice], form[data-log-choice] { display: flex; flex-wrap: wrap; gap: 1rem; }
 select { font: inherit; padding: 0.3rem; }
 ul { list-style: none; margin: 0; padding: 0; }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
@@ -27,6 +27,8 @@ svg path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
 svg path.p50_ms { stroke: light-dark(#3566a8, #7fb0f0); }
 svg path.p95_ms { stroke: light-dark(#8a5a00, #ffc14d); }
 svg path.p99_ms { stroke: light-dark(#c00022, #ff7a6b); }
+[data-log] { font: 0.875rem/1.4 ui-monospace, monospace; max-height: 20rem; overflow: auto; }
+summary { overflow-wrap: anywhere; padding: 0.2rem 0; }
 [data-result]:empty { display: none; }
 [data-result] { border: 1px solid; padding: 0.5rem; white-space: pre-wrap; }
 `
