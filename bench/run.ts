@@ -27,6 +27,7 @@ import { redisFaults } from './scenarios/redis-faults.ts'
 import { pageWhileReplaced } from './scenarios/restart.ts'
 import { download, page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 import { tlsHandshakes, tlsHits } from './scenarios/tls.ts'
+import { l0Traced, pageTraced } from './scenarios/tracing.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
 
@@ -39,6 +40,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'l0-304': () => l0NotModified(seconds),
   'l0-browser': () => l0Browser(seconds),
   'l0-limit': () => l0Limited(seconds),
+  'l0-traced': () => l0Traced(seconds),
+  'page-traced': () => pageTraced(seconds),
   tls: () => tlsHits(seconds),
   'tls-handshakes': () => tlsHandshakes(seconds),
   page100: () => page100(seconds),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { OtlpReceiver, waitFor } from '@svc/testkit'
+import { ManualClock, OtlpReceiver, waitFor } from '@svc/testkit'
 import type { TelemetryConfig } from '../src/otlp/collector.ts'
 import { RequestTracer } from '../src/tracing/request-tracer.ts'
 import type { SpanRecord } from '../src/tracing/span-record.ts'
@@ -21,16 +21,18 @@ function record(more: Partial<SpanRecord> = {}): SpanRecord {
     startedAt: 1_700_000_000_123.5,
     durationMs: 12.25,
     isError: false,
-    attributes: { 'http.response.status_code': 200, path: '/blog', left_out: undefined },
+    attributes: { 'http.response.status_code': 200, path: '/blog' },
     ...more,
   }
 }
 
 async function started(t: TestContext, settings: Partial<TelemetryConfig['telemetry']>) {
   const states: string[] = []
+  const clock = new ManualClock()
   const tracer = new RequestTracer({
     process: { 'svc.worker': 3 },
     batchDelayMs: 10,
+    clock,
     onState: (url, error) => states.push(error === undefined ? `${url} is back` : `${url} is away`),
   })
   const configure = async (changed: Partial<TelemetryConfig['telemetry']>) => {
@@ -41,7 +43,7 @@ async function started(t: TestContext, settings: Partial<TelemetryConfig['teleme
   }
   await configure({})
   t.after(() => tracer.close())
-  return { tracer, states, configure }
+  return { tracer, states, configure, clock }
 }
 
 for (const protocol of ['http', 'grpc'] as const) {
@@ -80,7 +82,7 @@ for (const protocol of ['http', 'grpc'] as const) {
     assert.equal(request?.authorization, `Basic ${Buffer.from('user:p@ss').toString('base64')}`)
     if (protocol === 'http') assert.equal(request.path, '/base/v1/traces')
     assert.doesNotMatch(states.join(), /user|p@ss|p%40ss/)
-    assert.deepEqual(tracer.counts, { exported: 0, dropped: 1 })
+    assert.deepEqual(tracer.counts, { exported: 0, dropped: 1, limited: 0 })
   })
 }
 
@@ -96,15 +98,15 @@ test('a collector that is away costs spans, which are counted, and is reported o
   first.refuses = false
   tracer.record(record())
   await waitFor('the collector to be back', () => states.length === 2)
-  assert.deepEqual(tracer.counts, { exported: 1, dropped: 2 })
+  assert.deepEqual(tracer.counts, { exported: 1, dropped: 2, limited: 0 })
 })
 
 test('spans past the bound of the queue are dropped and counted at once', async (t) => {
   const { tracer } = await started(t, { otlp_endpoint: 'http://127.0.0.1:1', otlp_protocol: 'http' })
   for (let i = 0; i < 3000; i++) tracer.record(record())
-  assert.deepEqual(tracer.counts, { exported: 0, dropped: 3000 - 2048 })
+  assert.deepEqual(tracer.counts, { exported: 0, dropped: 3000 - 2048, limited: 0 })
   await tracer.close()
-  assert.deepEqual(tracer.counts, { exported: 0, dropped: 3000 })
+  assert.deepEqual(tracer.counts, { exported: 0, dropped: 3000, limited: 0 })
 })
 
 test('spans that wait are sent when the tracer is closed', async (t) => {
@@ -140,6 +142,19 @@ test('a trusted proxy decides if a request is sampled; any other client only nam
   await configure({ sample_rate: 1 })
   assert.equal(tracer.begin(field('00'), true).isSampled, false)
   assert.equal(tracer.begin(field('00'), false).isSampled, true)
+})
+
+test('a worker samples at most 500 requests a second, those of trusted proxies included, and counts the others', async (t) => {
+  const { tracer, clock } = await started(t, { otlp_endpoint: 'http://127.0.0.1:1' })
+  const sampled = (isTrusted: boolean) => {
+    const field = (name: string) => (name === 'traceparent' ? `00-${TRACE}-${CALLER}-01` : undefined)
+    return Array.from({ length: 300 }, () => tracer.begin(field, isTrusted)).filter(({ isSampled }) => isSampled).length
+  }
+  assert.deepEqual([sampled(false), sampled(true), tracer.counts.limited], [300, 200, 100])
+  clock.advance(999)
+  assert.equal(tracer.isPicked(), false)
+  clock.advance(1)
+  assert.equal(sampled(true), 300)
 })
 
 test('a call made in a stage names the span of that stage as its caller, on each of its tries', async (t) => {

@@ -178,7 +178,7 @@ function createCaches({ workerId, master, log, metrics, generations, renderer, p
 
 function makeTracer(workerId: number, log: WorkerLog, metrics: MetricSet): RequestTracer {
   const process = { 'service.version': PRODUCT_VERSION, 'process.pid': globalThis.process.pid, 'svc.worker': workerId }
-  const tracer = new RequestTracer({ process, batchDelayMs: SPAN_DELAY_MS, onState: log.onCollectorState })
+  const tracer = new RequestTracer({ process, batchDelayMs: SPAN_DELAY_MS, clock: systemClock, onState: log.onCollectorState })
   addTraceMetrics(metrics, () => tracer.counts)
   return tracer
 }

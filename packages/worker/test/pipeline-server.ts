@@ -70,7 +70,7 @@ export class PipelineServer {
   readonly ledger = new PurgeLedger()
   readonly flows = new FlowLog()
   /** Off, until it has a collector. */
-  readonly tracer = new RequestTracer({ process: {}, batchDelayMs: 10, onState: () => undefined })
+  readonly tracer = new RequestTracer({ process: {}, batchDelayMs: 10, clock: systemClock, onState: () => undefined })
   readonly traffic: WorkerTraffic
   /** The clock of L0. */
   readonly clock = new ManualClock(Date.now())

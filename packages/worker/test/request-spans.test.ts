@@ -56,7 +56,6 @@ test('a page has a span with the attributes of its request, and children for its
     'user_agent.original': 'test',
     'network.protocol.version': '1.1',
     'svc.site': 'shop',
-    'svc.path_group': '/',
     'svc.cache': 'isr-miss',
   })
   assert.doesNotMatch(JSON.stringify(receiver.spans), /secret/)

@@ -66,7 +66,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   const makeRequestId = () => 'id'
   const master = { take: async () => [], giveBack: () => undefined }
   const limiter = new RateLimiter({ master, metrics, clock: systemClock })
-  const tracer = new RequestTracer({ process: {}, batchDelayMs: 10, onState: () => undefined })
+  const tracer = new RequestTracer({ process: {}, batchDelayMs: 10, clock: systemClock, onState: () => undefined })
   const l0 = new WorkerL0({
     generation: () => generation,
     ledger: new PurgeLedger(),

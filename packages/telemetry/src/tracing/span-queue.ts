@@ -1,10 +1,9 @@
-import type { Attributes } from '@opentelemetry/api'
 import type { ExportResult } from '@opentelemetry/core'
 import type { Resource } from '@opentelemetry/resources'
 import type { BatchSpanProcessor, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { type CollectorSettings, CollectorState, collectorTarget, EXPORT_TIMEOUT_MS, resourceOf } from '../otlp/collector.ts'
 import { loadSpanExporter } from '../otlp/exporters.ts'
-import type { SpanAttributes, SpanRecord } from './span-record.ts'
+import type { SpanRecord } from './span-record.ts'
 
 /** Spans that wait or are in flight: about 4 MB. */
 const MAX_SPANS = 2048
@@ -14,6 +13,8 @@ const MAX_BATCH = 512
 export interface SpanCounts {
   exported: number
   dropped: number
+  /** Requests without a span, since too many had one. */
+  limited: number
 }
 
 /** Dependencies of a queue. */
@@ -140,7 +141,7 @@ function readableSpan(record: SpanRecord, resource: Resource): ReadableSpan {
     endTime: hrTime(startedAt + durationMs),
     duration: hrTime(durationMs),
     status: { code: record.isError ? STATUS_ERROR : STATUS_UNSET },
-    attributes: present(record.attributes),
+    attributes: record.attributes,
     links: [],
     events: [],
     ended: true,
@@ -150,16 +151,6 @@ function readableSpan(record: SpanRecord, resource: Resource): ReadableSpan {
     droppedEventsCount: 0,
     droppedLinksCount: 0,
   }
-}
-
-/** The SDK would send undefined attributes as empty ones. */
-function present(attributes: SpanAttributes): Attributes {
-  const result: Attributes = {}
-  for (const name in attributes) {
-    const value = attributes[name]
-    if (value !== undefined) result[name] = value
-  }
-  return result
 }
 
 /** The state of a trace is passed on as it came. */

@@ -1,5 +1,5 @@
-/** Values of attributes; undefined ones are left out. */
-export type SpanAttributes = Readonly<Record<string, string | number | undefined>>
+/** Names and values of attributes. */
+export type SpanAttributes = Readonly<Record<string, string | number>>
 
 /** A part of a request that has ended. */
 export interface SpanRecord {

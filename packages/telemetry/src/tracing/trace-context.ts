@@ -36,7 +36,7 @@ function randomHex(bytes: number): string {
   }
   const hex = pool.bytes.toString('hex', pool.used, pool.used + bytes)
   pool.used += bytes
-  return /^0+$/.test(hex) ? randomHex(bytes) : hex
+  return hex === NO_TRACE || hex === NO_SPAN ? randomHex(bytes) : hex
 }
 
 /** The trace of one request: ids of its own span, and of the calls that it makes. */

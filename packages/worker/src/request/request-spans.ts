@@ -60,30 +60,32 @@ export function requestSpan(request: TracedRequest): SpanRecord {
 }
 
 function attributesOf(request: TracedRequest): SpanAttributes {
-  const { method, path, pathGroup, status, scheme, client, httpVersion, bytes } = request
-  const isKnown = METHODS.has(method)
+  const { method, pathGroup, status, site, cache, userAgent } = request
+  const path = request.path.slice(0, MAX_PATH_CHARS)
   const [address, port] = splitHost(request.host)
-  return {
+  const isKnown = METHODS.has(method)
+  const attributes: Record<string, string | number> = {
     request_id: request.requestId.slice(0, MAX_NAME_CHARS),
-    path: path.slice(0, MAX_PATH_CHARS),
+    path,
     status,
     'http.request.method': isKnown ? method : '_OTHER',
-    'http.request.method_original': isKnown ? undefined : method.slice(0, MAX_NAME_CHARS),
-    'http.route': pathGroup.startsWith('/') ? pathGroup : undefined,
     'http.response.status_code': status,
-    'http.response.body.size': bytes,
-    'url.path': path.slice(0, MAX_PATH_CHARS),
-    'url.scheme': scheme,
-    'server.address': address === '' ? undefined : address.slice(0, MAX_NAME_CHARS),
-    'server.port': port,
-    'client.address': client,
-    'user_agent.original': request.userAgent === '' ? undefined : request.userAgent.slice(0, MAX_NAME_CHARS),
-    'network.protocol.version': httpVersion,
-    'error.type': errorType(request),
-    'svc.site': request.site === '' ? undefined : request.site,
-    'svc.path_group': pathGroup,
-    'svc.cache': request.cache === '' ? undefined : request.cache,
+    'http.response.body.size': request.bytes,
+    'url.path': path,
+    'url.scheme': request.scheme,
+    'client.address': request.client,
+    'network.protocol.version': request.httpVersion,
   }
+  if (!isKnown) attributes['http.request.method_original'] = method.slice(0, MAX_NAME_CHARS)
+  attributes[pathGroup.startsWith('/') ? 'http.route' : 'svc.path_group'] = pathGroup
+  if (address !== '') attributes['server.address'] = address.slice(0, MAX_NAME_CHARS)
+  if (port !== undefined) attributes['server.port'] = port
+  if (userAgent !== '') attributes['user_agent.original'] = userAgent.slice(0, MAX_NAME_CHARS)
+  if (site !== '') attributes['svc.site'] = site
+  if (cache !== '') attributes['svc.cache'] = cache
+  const error = errorType(request)
+  if (error !== undefined) attributes['error.type'] = error
+  return attributes
 }
 
 function errorType({ status, isFailed }: TracedRequest): string | undefined {
@@ -103,6 +105,7 @@ export function stageSpans(request: TracedRequest, parent: SpanRecord, stages: r
   return stages.map(({ name, start_ms: start, duration_ms: durationMs, outcome }) => {
     // The proxy cache answers in the stage of the upstream.
     const isCached = name === 'upstream' && cache === 'proxy-hit'
+    const layer = isCached ? 'proxy' : STAGE_LAYERS[name]
     return {
       name: isCached ? 'cache lookup' : (STAGE_NAMES[name] ?? name),
       kind: name === 'upstream' && !isCached ? 'client' : 'internal',
@@ -117,7 +120,7 @@ export function stageSpans(request: TracedRequest, parent: SpanRecord, stages: r
       attributes: {
         'svc.stage': name,
         'svc.outcome': outcome,
-        'svc.cache.layer': isCached ? 'proxy' : STAGE_LAYERS[name],
+        ...(layer === undefined ? {} : { 'svc.cache.layer': layer }),
       },
     }
   })
