@@ -222,10 +222,18 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     answer: { ok: true, budget: 600, clients: [{ client: '192.0.2.1', requests: 613 }] },
   },
   'DELETE /__svc/admin/api/rate-limit/:ip': { params: { ip: '192.0.2.1' }, answer: { ok: true, client: '192.0.2.1' } },
-  'GET /__svc/admin/api/tasks': missing,
-  'PUT /__svc/admin/api/tasks/:name': { ...missing, params: { name: 'nightly' }, body: { enabled: true } },
-  'POST /__svc/admin/api/tasks/:name/run': { ...missing, params: { name: 'nightly' } },
-  'GET /__svc/admin/api/tasks/:name/runs': { ...missing, params: { name: 'nightly' } },
+  'GET /__svc/admin/api/tasks': { answer: { ok: true, tasks: [{ name: 'nightly', last_run: { id: 'run-1' } }] } },
+  'PUT /__svc/admin/api/tasks/:name': {
+    params: { name: 'nightly' },
+    body: { enabled: false },
+    answer: { ok: true, name: 'nightly', enabled: false },
+  },
+  'POST /__svc/admin/api/tasks/:name/run': {
+    params: { name: 'nightly' },
+    status: 202,
+    answer: { ok: true, run: { id: 'run-1', trigger: 'manual' } },
+  },
+  'GET /__svc/admin/api/tasks/:name/runs': { params: { name: 'nightly' }, answer: { ok: true, runs: [{ state: 'ok' }] } },
   'GET /__svc/admin/api/plugins': missing,
   'PUT /__svc/admin/api/plugins/:name': { ...missing, params: { name: 'auth' }, body: { enabled: true } },
 

@@ -2,6 +2,7 @@ import { AppError } from '@svc/core'
 import type { AnalyticsReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 import { alerts, slos } from './alert-samples.ts'
+import { tasksOf } from './task-samples.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -276,6 +277,8 @@ export class FakePlane implements ControlPlane {
     errors: [],
     took_ms: 5,
   }
+
+  readonly tasks = tasksOf(this.calls)
 
   readonly fleet: ControlPlane['fleet'] = {
     restart: async (id) => (id === 'w1' ? { id: 'r2', state: 'running', replaced: 0, total: 1 } : undefined),

@@ -7,15 +7,15 @@ import { loaded, loadText } from './load-text.ts'
 test('one line names the keys that are set and have no effect, each once', async (t) => {
   const toml = [
     '[server]\nlisten = "127.0.0.1:1"\nengine = "node"\nidle_timeout_secs = 1\n[cache.proxy]\nmax_bytes = 1',
-    '[[tasks]]\nname = "a"\nschedule = "* * * * *"\nhandler = "http::GET /"',
-    '[[tasks]]\nname = "b"\nschedule = "* * * * *"\nhandler = "http::GET /"',
     '[waf]\nmode = "monitor"',
+    '[[waf.rules]]\nid = "a"\naction = "block"\nwhen = { path = "/a" }',
+    '[[waf.rules]]\nid = "b"\naction = "block"\nwhen = { path = "/b" }',
     '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\nprocess = "own"',
     '[[sites]]\nid = "b"\nhostnames = ["b.org"]\nroot = "site"\nprocess = "in-process"',
     '[[sites.route_rules]]\npattern = "/"\naction = "block"\n',
   ].join('\n')
   assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
-    'these keys have no effect yet in this version: tasks, waf.mode',
+    'these keys have no effect yet in this version: waf.mode, waf.rules',
   ])
 })
 

@@ -94,6 +94,15 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'refuses schedules that cannot be read or name no time, and tasks without a host where there is no site',
+    toml: '[[tasks]]\nname = "a"\nschedule = "61 * * * *"\nhandler = "http::GET /"\nhost = "a.org"\n[[tasks]]\nname = "b"\nschedule = "0 0 31 2 *"\nhandler = "http::GET /"\n',
+    problems: [
+      'svc.config.toml:3:1: tasks[0].schedule: Invalid value for minute: 61',
+      'svc.config.toml:6:1: tasks[1].host: is required, since there is no site',
+      'svc.config.toml:8:1: tasks[1].schedule: names no time that will come',
+    ],
+  },
+  {
     name: 'refuses site ids, host names, environment names and fetch targets that are none',
     toml: '[[sites]]\nid = "A b"\nlabel = ".x"\nhostnames = ["ok.org", "a..org", "*", "http://x"]\nroot = "site"\nfetch_allow = ["10.0.0.0/8", "db.local:5432", "a b"]\n[sites.env]\n"A-B" = "1"\nN = 1\n',
     problems: [

@@ -45,6 +45,7 @@ import {
   tokenRequest,
 } from './session-messages.ts'
 import { summaryQuery, summaryReport } from './summary-messages.ts'
+import { taskOrder, taskRequest, taskResponse, taskRun, taskStatus } from './task-messages.ts'
 import { analyticsReport, trafficBatch, trafficQuery } from './traffic-messages.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
@@ -91,6 +92,8 @@ export const workerMethods = {
   unblockClient: method(guard.object({ client: guard.string }), guard.nothing),
   /** Renders pages of a site that can be known in advance (`generateStaticParams`) into the ISR store, in the background. */
   warm: method(guard.object({ site: guard.string }), guard.nothing),
+  /** Makes the request of a task. Aborted with the call. */
+  runTask: method(taskRequest, taskResponse),
   cacheStats: method(guard.nothing, workerCacheStats),
   /** A page of the responses in L0 of this worker. */
   l0Entries: method(l0Query, l0List),
@@ -209,6 +212,13 @@ export const masterMethods = {
   countedClients: method(guard.nothing, countedClients),
   /** Gives a client its whole budget back. Answered when every worker knows. */
   unblockClient: method(guard.object({ client: guard.string }), guard.object({ isFound: guard.boolean })),
+  tasks: method(guard.nothing, guard.object({ tasks: guard.arrayOf(taskStatus) })),
+  /** The last runs of a task, the newest first. */
+  taskRuns: method(guard.object({ name: guard.string }), guard.object({ runs: guard.arrayOf(taskRun) })),
+  /** Begins a run of a task. */
+  runTask: method(guard.object({ name: guard.string }), taskRun),
+  /** Answered when the schedule follows, over restarts and reloads. */
+  setTaskEnabled: method(taskOrder, guard.nothing),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** Recorded flows of all workers. */

@@ -27,6 +27,7 @@ test('in a healthy instance every built-in alert is listed as ok, and nothing is
     'site_crash_loop',
     'site_unit_away',
     'slo_burn',
+    'task_failed',
     'worker_crash_loop',
   ])
   const unexpected = alerts.filter(({ state, name, hint }) => hint === '' || (state !== 'ok' && name !== 'disk_space'))
@@ -52,6 +53,15 @@ test('a Redis that is away for half a minute raises an alert, until it is back',
   assert.equal((await instance.stateOf('redis_away', MINUTE / 2)).state, 'firing')
   instance.redis.problem = undefined
   assert.equal((await instance.stateOf('redis_away', 1_000)).state, 'ok')
+})
+
+test('a task whose last run failed raises an alert, until a run succeeds', async (t) => {
+  const instance = await WatchedInstance.start(t, site('shop'))
+  instance.failingTasks.push('nightly')
+  const { state, subject } = await instance.stateOf('task_failed')
+  assert.deepEqual([state, subject], ['firing', 'nightly'])
+  instance.failingTasks.pop()
+  assert.notEqual((await instance.stateOf('task_failed', 1_000)).state, 'firing')
 })
 
 test('a render host that dies again and again raises an alert, and the site that does it is named', async (t) => {

@@ -22,7 +22,7 @@ const NO_UPSTREAMS = { upstreams: [] }
 const loaded = (sites: Sites, web: Overridable['web'] = NO_UPSTREAMS) => ({
   sites,
   web,
-  config: { env: {}, sites: [] } as unknown as Config,
+  config: { env: {}, sites: [], tasks: [{ name: 'a.b', enabled: true }] } as unknown as Config,
   secretNames: [],
 })
 
@@ -36,10 +36,11 @@ async function open(stateDir: string): Promise<Overrides> {
 class Served {
   sites: Sites = sitesOf(false)
   web: Overridable['web'] = NO_UPSTREAMS
+  config: Overridable['config'] = loaded(this.sites).config
   errors: string[] = []
   readonly change = async (edit: (served: Overridable) => Promise<Overridable>): Promise<ReloadReport> => {
     const ok = this.errors.length === 0
-    if (ok) Object.assign(this, await edit({ sites: this.sites, web: this.web }))
+    if (ok) Object.assign(this, await edit({ config: this.config, sites: this.sites, web: this.web }))
     return { ok, errors: this.errors, generation: 1, changed: {}, needs_restart: [], took_ms: 0 }
   }
 

@@ -32,6 +32,7 @@ export class WatchedInstance {
     destination: { write: (line) => void this.lines.push(JSON.parse(line)) },
   })
   readonly losses = new IsolateLosses()
+  readonly failingTasks: string[] = []
   readonly redis = { problem: undefined as string | undefined }
   /** The latest process of each kind is the last. */
   readonly workers: ScriptedProcess[] = []
@@ -117,8 +118,9 @@ export class WatchedInstance {
     const figures = { generation: () => 1, includesProcess: () => false, up, isr, proxy, rateLimits, droppedLines: () => 0 }
     const metrics = new MetricsCollector(timings.metricsTimeoutMs, figures)
     const caches = { instances: this.redis }
+    const tasks = { failing: this.failingTasks }
     const analytics = this.#openAnalytics(config.server.state_dir)
-    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, analytics, caches }
+    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, analytics, caches, tasks }
     this.#watch()
     t.after(() => this.parts.analytics.close())
     t.after(() => Promise.all([workers.stop(), hosts.stop()]))

@@ -106,7 +106,7 @@ export function createComponents(own: ComponentOptions) {
     log: log.requests,
     tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, flows, tracer, reportFailure: log.reportFailure },
   })
-  const options = engineOptions(generations, log, { ready: caches.l0, onExchange })
+  const options = engineOptions(generations, log, { ready: caches.l0, onExchange: (exchange) => onExchange(exchange) })
   const engine = new WorkerEngine((name) => makeEngine(name, options, log.onEngineFallback), log.onListenFailure)
   return {
     ...caches,
@@ -123,6 +123,7 @@ export function createComponents(own: ComponentOptions) {
     vhosts,
     rules,
     limiter,
+    onExchange,
     eventStreams,
     flows,
     tracer,

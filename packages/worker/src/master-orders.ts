@@ -4,10 +4,11 @@ import { type HostEndpoint, type KnownServers, type PackedGeneration, unpackGene
 import { MASTER_TIMEOUT_MS, type WorkerComponents } from './components.ts'
 import { buildGeneration, retireSites } from './generation/serving-generation.ts'
 import { l0Entries, l0Entry } from './l0/l0-entries.ts'
+import { runTask } from './tasks/run-task.ts'
 
 /** Handles the orders of the master to its worker. */
 export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
-  const { engine, hosts, isr, l0, ledger, limiter, proofs, proxyCache, revocations, warmer } = components
+  const { engine, generations, hosts, isr, l0, ledger, limiter, onExchange, proofs, proxyCache, revocations, warmer } = components
   const knownServers: KnownServers = new Map()
   return {
     prepare({ spec, hosts: endpoints, purges, revocations: revoked }) {
@@ -49,6 +50,7 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
       warmer.add(site)
       return undefined
     },
+    runTask: (order, call) => runTask({ generation: generations.current, handle: onExchange }, order, call),
     cacheStats: () => l0.stats(),
     l0Entries: (query) => l0Entries(l0.admission, query),
     l0Entry: (lookup) => l0Entry(l0.admission, lookup),

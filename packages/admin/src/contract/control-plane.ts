@@ -43,6 +43,9 @@ import type {
   StatusReport,
   SummaryQuery,
   SummaryReport,
+  TaskOrder,
+  TaskRun,
+  TaskStatus,
   TokenRequest,
   TrafficQuery,
   UpstreamSummary,
@@ -184,6 +187,17 @@ export interface Fleet {
   certificates(): Promise<readonly CertificateReport[]>
   /** Orders a new certificate for a host. */
   renew(host: string): Promise<Renewal['outcome']>
+}
+
+/** The requests that are made on a schedule. All reject if the master is unreachable, or with its error. */
+interface Tasks {
+  list(): Promise<readonly TaskStatus[]>
+  /** The last runs of a task, the newest first. @throws SUP_UNKNOWN_TASK */
+  runs(name: string): Promise<readonly TaskRun[]>
+  /** Begins a run. @throws SUP_UNKNOWN_TASK, SUP_TASK_RUNNING */
+  run(name: string): Promise<TaskRun>
+  /** Resolves when the schedule follows. @throws SUP_UNKNOWN_TASK, SUP_OVERRIDE */
+  setEnabled(order: TaskOrder): Promise<void>
 }
 
 /** A rendered page of a site. */
@@ -378,6 +392,7 @@ export interface ControlPlane {
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet
+  readonly tasks: Tasks
   readonly releases: Releases
   readonly pages: Pages
   readonly entries: Entries

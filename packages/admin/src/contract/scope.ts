@@ -193,6 +193,12 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       certificates: forbidden('see certificates'),
       renew: forbidden('renew certificates'),
     },
+    tasks: {
+      list: forbidden('see tasks'),
+      runs: forbidden('see tasks'),
+      run: forbidden('run tasks'),
+      setEnabled: forbidden('change tasks'),
+    },
     releases: releasesFor(plane.releases, sites, tenant),
     pages: pagesFor(plane.pages, sites, labels),
     entries: {

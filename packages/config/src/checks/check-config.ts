@@ -1,6 +1,7 @@
 import type { WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
 import { type Finding, findingIf } from '../values/finding.ts'
+import { scheduleProblem } from '../values/schedule.ts'
 import { checkRouteRules } from './route-rules.ts'
 import { checkUniqueNames, type PlaceOf } from './unique-names.ts'
 
@@ -12,6 +13,7 @@ export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Fin
     ...checkSharedStore(config),
     ...checkRouteRules(config, new Set(web.upstreams.map(({ name }) => name))),
     ...checkObs(config),
+    ...checkTasks(config, web),
     ...checkUniqueNames(config, placeOf),
   ]
 }
@@ -78,6 +80,18 @@ function checkObs({ obs }: Config): Finding[] {
     ),
   )
   return [...slos, ...alerts]
+}
+
+/** Checks that schedules can be read, and that each task has a host. */
+function checkTasks({ tasks, sites, apps }: Config, { servers }: WebSpec): Finding[] {
+  return tasks.flatMap(({ schedule, host }, index) => {
+    const problem = scheduleProblem(schedule)
+    const hasHost = host !== undefined || sites.length + apps.length + servers.length > 0
+    return [
+      ...findingIf(problem !== undefined, ['tasks', index, 'schedule'], problem ?? ''),
+      ...findingIf(!hasHost, ['tasks', index, 'host'], 'is required, since there is no site'),
+    ]
+  })
 }
 
 function checkSitePair(site: Config['sites'][number], index: number): Finding[] {

@@ -48,6 +48,10 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_NOT_READY: { retryable: true },
   /** The site is not in the configuration. */
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
+  /** The task is not in the configuration. */
+  SUP_UNKNOWN_TASK: { status: 404, exposable: true },
+  /** A run of the task has not ended, and others may not begin. */
+  SUP_TASK_RUNNING: { status: 409, exposable: true },
   /** A configuration cannot be checked now: other checks are queued, or it took too long. */
   SUP_CONFIG_CHECK: { status: 503, retryable: true, exposable: true },
   /** The configuration has no such upstream group, or the group has no such server. */

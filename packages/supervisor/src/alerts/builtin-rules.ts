@@ -45,6 +45,8 @@ export interface Observations {
   readonly disks: readonly DiskSpace[] | undefined
   /** Why Redis is away; undefined: it is not, or none is configured. */
   readonly redisProblem: string | undefined
+  /** Tasks whose last run failed. */
+  readonly failingTasks: readonly string[]
   readonly lastReload: { readonly ok: boolean; readonly errors: readonly string[] } | null
 }
 
@@ -169,6 +171,13 @@ const rules: readonly BuiltinRule[] = [
     unit: '',
     hint: 'The instances do not share purges and pages until Redis is back. The check "redis" of /__svc/health says why it is away.',
     judge: ({ redisProblem }) => count(redisProblem === undefined ? 0 : 1),
+  },
+  {
+    name: 'task_failed',
+    forMs: 0,
+    unit: '',
+    hint: 'The last run of the task failed: GET /__svc/admin/api/tasks/NAME/runs has the reason. It ends with the next run that succeeds.',
+    judge: ({ failingTasks }) => failingTasks.map((subject) => ({ subject, value: 1, isTrue: true })),
   },
   {
     name: 'reload_failed',

@@ -14,10 +14,11 @@ import type {
   RestartStatus,
   ServerOrder,
   SiteManifestInfo,
+  TaskOrder,
   UpstreamServer,
   UpstreamSummary,
 } from '@svc/protocol'
-import { downKey } from '../overrides/override-settings.ts'
+import { downKey, enabledKey } from '../overrides/override-settings.ts'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 import { requireSite } from './status.ts'
@@ -208,6 +209,17 @@ export async function setServerDown(
   { upstream, server, down, username }: ServerOrder,
 ): Promise<undefined> {
   await overrides.set(downKey(upstream, server), down, username, spec(), reloader.change.bind(reloader))
+}
+
+/**
+ * Enables or disables a task, over restarts and reloads.
+ * @throws SUP_UNKNOWN_TASK, SUP_OVERRIDE
+ */
+export async function setTaskEnabled(
+  { overrides, spec, reloader }: MasterParts,
+  { name, enabled, username }: TaskOrder,
+): Promise<undefined> {
+  await overrides.set(enabledKey(name), enabled, username, spec(), reloader.change.bind(reloader))
 }
 
 /**

@@ -17,6 +17,7 @@ export type WatchedParts = Pick<
   MasterParts,
   'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics' | 'analytics'
 > & {
+  readonly tasks: Pick<MasterParts['tasks'], 'failing'>
   readonly caches: { readonly instances: Pick<Instances, 'problem'> | undefined }
 }
 
@@ -44,7 +45,7 @@ function queuedBySite({ hosts }: WatchedParts): Map<string, number> {
 type Looked = Pick<Observations, 'disks' | 'traffic'>
 
 function observe(parts: WatchedParts, clock: Clock, looked: Looked): Observations {
-  const { spec, workers, hosts, losses, certificates, reloader, caches } = parts
+  const { spec, workers, hosts, losses, certificates, reloader, caches, tasks } = parts
   const { sites } = spec()
   return {
     now: clock.now(),
@@ -56,6 +57,7 @@ function observe(parts: WatchedParts, clock: Clock, looked: Looked): Observation
     siteOf: (names) => siteOfNames(sites, names),
     queued: queuedBySite(parts),
     ...looked,
+    failingTasks: tasks.failing,
     lastReload: reloader.last,
     redisProblem: caches.instances?.problem,
   }

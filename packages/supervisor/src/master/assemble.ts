@@ -49,6 +49,7 @@ import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
 import { SiteSurveys } from './site-surveys.ts'
+import { makeTasks } from './tasks.ts'
 
 /** Inputs of `assemble`. */
 interface AssembleOptions {
@@ -165,6 +166,12 @@ function makeCounts(
   return { metrics, rateLimits }
 }
 
+function makeConfigChecks({ deps: { options }, stack }: AssembleOptions): ConfigChecks {
+  const checks = new ConfigChecks({ source: options.source, program: options.programs.configCheck })
+  stack.push('config checks', () => checks.close())
+  return checks
+}
+
 async function makeAudit({ deps, access, stack }: AssembleOptions): Promise<AuditLog> {
   const { clock, logger } = deps
   const { config } = access.get()
@@ -205,7 +212,7 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
 /** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
   { deps, access, manager, certificates, automatic, started, overrides, logFiles }: AssembleOptions,
-  { workers, hosts, caches, served, watcher, sessions }: ChangeParts & Pick<MasterParts, 'sessions'>,
+  { workers, hosts, caches, served, watcher, sessions, tasks }: ChangeParts & Pick<MasterParts, 'sessions' | 'tasks'>,
 ): Reloader {
   const { clock, logger } = deps
   const load = async () => {
@@ -225,6 +232,7 @@ function makeReloader(
       .settle(spec)
       .catch((error) => logger.error({ err: asError(error) }, 'failed to save that an override has ended'))
     await served.reloaded(before, spec)
+    tasks.serve(spec.config.tasks)
     logFiles.retain(logPaths(spec))
     await logFiles.reopen()
   }
@@ -374,10 +382,10 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     logger,
   })
   const changes = makeChanges(options, { workers, hosts, caches, served, watcher })
-  const reloader = makeReloader(options, { workers, hosts, caches, served, watcher, sessions })
+  const tasks = await makeTasks(access, deps, { workers, caches, metrics }, stack)
+  const reloader = makeReloader(options, { workers, hosts, caches, served, watcher, sessions, tasks })
   const restarts = new RollingRestart(() => hosts.replaceables)
-  const configChecks = new ConfigChecks({ source: deps.options.source, program: deps.options.programs.configCheck })
-  stack.push('config checks', () => configChecks.close())
+  const configChecks = makeConfigChecks(options)
   // Closed after the workers, which report to the end.
   const analytics = startAnalytics(options)
   stack.push('render hosts', () => hosts.stop())
@@ -385,10 +393,10 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('site watcher', () => watcher.close())
   const { overrides, certificates } = options
   const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, certificates }
-  const audit = await makeAudit(options)
   const deployment = await makeReleases(options, reloader, hosts)
   const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
-  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, rateLimits, configChecks, ...deployment }
-  const parts: MasterParts = { ...common, caches, analytics, heapSnapshots, ...own, ...makeAlerts(() => parts, deps, stack) }
+  const records = { metrics, rateLimits, analytics, heapSnapshots, audit: await makeAudit(options), configChecks }
+  const own = { caches, reloader, restarts, sessions, changes, served, surveys, tasks, ...records, ...deployment }
+  const parts: MasterParts = { ...common, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

@@ -18,6 +18,7 @@ import {
   routesOf,
   setMaintenance,
   setServerDown,
+  setTaskEnabled,
   upstreamsOf,
 } from './actions.ts'
 import { healthOf } from './instance-health.ts'
@@ -88,6 +89,10 @@ export function workerHandlers(
     log: (batch) => void parts.logs.addBatch(batch),
     logs: (query) => parts.logs.page(query),
     followLogs: ({ filter }, context) => parts.logs.follow(filter, context),
+    tasks: () => ({ tasks: parts.tasks.list() }),
+    taskRuns: ({ name }) => ({ runs: parts.tasks.runs(name) }),
+    runTask: ({ name }) => parts.tasks.run(name),
+    setTaskEnabled: (order) => setTaskEnabled(parts, order),
     takeSlices: async ({ orders }) => ({ slices: await parts.rateLimits.take(orders) }),
     returnSlices: ({ unused }) => void parts.rateLimits.giveBack(unused),
     countedClients: () => parts.rateLimits.list(),

@@ -129,6 +129,7 @@ export class Master {
         served.ready(access.get().sites)
         parts.alerts.start()
         void exported.start()
+        parts.tasks.serve(access.get().config.tasks)
         const { config, web } = access.get()
         automatic.serve({ config, web, certificates: certificates.files })
       }),
@@ -207,7 +208,8 @@ export class Master {
   }
 
   async #drain(): Promise<void> {
-    const { spec, workers, hosts } = this.#require()
+    const { spec, workers, hosts, tasks } = this.#require()
+    tasks.close()
     const cut = await workers.drain(spec().config.scaling.graceful_shutdown_timeout_secs * 1000)
     await hosts.shared.drain(HOST_DRAIN_MS)
     this.#deps.logger.info({ cut }, `stopped; ${cut} requests and connections were cut`)

@@ -20,6 +20,7 @@ import type { Uploads } from '../releases/uploads.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Slos } from '../slos/slos.ts'
+import type { TaskScheduler } from '../tasks/task-scheduler.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import type { Caches } from './caches.ts'
 import type { RenderHosts } from './render-hosts.ts'
@@ -81,6 +82,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly rateLimits: RateLimits
+  readonly tasks: TaskScheduler
   readonly releases: Releases
   readonly uploads: Uploads
   readonly flowFeed: FlowFeed

@@ -63,6 +63,7 @@ export class MetricsCollector {
   readonly #own = new MetricSet()
   readonly #deaths: NumberFamily
   readonly #purges: NumberFamily
+  readonly #runs: NumberFamily
   readonly #stale: Series
   readonly #includesProcess: () => boolean
   readonly #seen = new Map<object, readonly MetricJson[]>()
@@ -102,6 +103,9 @@ export class MetricsCollector {
     this.#deaths = this.#own.add(new NumberFamily('counter', deaths))
     this.#deaths.series('worker')
     this.#deaths.series('host')
+    const runs = { name: 'svc_task_runs_total', help: 'Runs of tasks that have ended, or were skipped.', labels: ['state'] }
+    this.#runs = this.#own.add(new NumberFamily('counter', runs))
+    for (const state of ['ok', 'failed', 'skipped']) this.#runs.series(state)
     const purges = { name: 'svc_purges_total', help: 'Purges carried out, by the layer that they name.', labels: ['layer'] }
     this.#purges = this.#own.add(new NumberFamily('counter', purges))
     for (const layer of LAYERS) this.#purges.series(layer)
@@ -109,6 +113,10 @@ export class MetricsCollector {
 
   countPurge(layers: readonly PurgeLayer[]): void {
     for (const layer of layers) this.#purges.series(layer).value++
+  }
+
+  countRun(state: string): void {
+    this.#runs.series(state).value++
   }
 
   countDeath(kind: 'worker' | 'host'): void {

@@ -1,10 +1,11 @@
-import { type EnvSources, moveSite, type SiteConfig } from '@svc/config'
+import { type Config, type EnvSources, moveSite, type SiteConfig } from '@svc/config'
 import { deepFreeze, guard } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { type GenerationSpec, serverIds } from '@svc/protocol'
 
 /** The parts of a configuration that have values which can be overridden. */
 export interface Overridable {
+  readonly config: Pick<Config, 'tasks'>
   readonly sites: readonly SiteConfig[]
   readonly web: Pick<GenerationSpec['web'], 'upstreams'>
 }
@@ -46,7 +47,26 @@ const siteSettings: Readonly<Record<string, SiteSetting>> = {
 
 /** Finds the value of a key. Undefined: the configuration has no such site, group or server, or the value cannot be overridden. */
 export function settingOf(key: string, served: Overridable): Setting | undefined {
-  return key.startsWith('upstreams.') ? downSetting(key, served) : siteSetting(key, served)
+  if (key.startsWith('upstreams.')) return downSetting(key, served)
+  return key.startsWith('tasks.') ? taskSetting(key, served) : siteSetting(key, served)
+}
+
+/** The key that enables a task. */
+export function enabledKey(task: string): string {
+  return `tasks.${task}.enabled`
+}
+
+function taskSetting(key: string, { config }: Overridable): Setting | undefined {
+  const own = config.tasks.find(({ name }) => key === enabledKey(name))
+  if (own === undefined) return undefined
+  return {
+    value: own.enabled,
+    async write(served, enabled) {
+      if (typeof enabled !== 'boolean') throw new SupervisorError('SUP_OVERRIDE', `${key} must be true or false`)
+      const tasks = served.config.tasks.map((task) => (task.name === own.name ? { ...task, enabled } : task))
+      return { ...served, config: deepFreeze({ ...served.config, tasks }) }
+    },
+  }
 }
 
 function siteSetting(key: string, { sites }: Overridable): Setting | undefined {
@@ -66,6 +86,7 @@ function siteSetting(key: string, { sites }: Overridable): Setting | undefined {
 /** The error of a key whose value cannot be overridden. */
 export function unknownKey(key: string): SupervisorError {
   if (key.startsWith('upstreams.')) return new SupervisorError('UNKNOWN_UPSTREAM', { key })
+  if (key.startsWith('tasks.')) return new SupervisorError('SUP_UNKNOWN_TASK', `${key}: there is no such task`)
   const [, id = key] = /^sites\.(.+)\.[a-z]+$/.exec(key) ?? []
   return new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${id}`)
 }

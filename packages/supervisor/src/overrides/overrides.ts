@@ -106,7 +106,7 @@ export class Overrides {
 
   /** A site as it would be with another value. @throws SUP_OVERRIDE if that is impossible */
   async preview(key: string, value: unknown, site: SiteConfig): Promise<SiteConfig> {
-    const served: Overridable = { sites: [site], web: { upstreams: [] } }
+    const served: Overridable = { config: { tasks: [] }, sites: [site], web: { upstreams: [] } }
     const { sites } = (await settingOf(key, served)?.write(served, value, this.#environment)) ?? served
     return sites[0] ?? site
   }

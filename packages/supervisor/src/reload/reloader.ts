@@ -67,7 +67,7 @@ interface ReloaderOptions {
   readonly logger: Logger
 }
 
-type EditedParts = Pick<GenerationSpec, 'sites' | 'web'>
+type EditedParts = Pick<GenerationSpec, 'config' | 'sites' | 'web'>
 type Edit = (served: EditedParts) => Promise<EditedParts>
 type Outcome = Omit<ReloadReport, 'took_ms'>
 
@@ -124,7 +124,7 @@ export class Reloader {
     return report
   }
 
-  /** Puts sites and upstreams into service as `edit` returns them, and keeps the rest of the configuration. Otherwise like `reload`. */
+  /** Puts values, sites and upstreams into service as `edit` returns them, and keeps the rest of the configuration. Otherwise like `reload`. */
   change(edit: Edit): Promise<ReloadReport> {
     return this.#inTurn(() => this.#timed(() => this.#serveAgain(edit)))
   }
@@ -132,9 +132,9 @@ export class Reloader {
   /** Serves a generation with the current configuration, but for the certificates, and the parts that `edit` returns. */
   async #serveAgain(edit: Edit = async (served) => served): Promise<Outcome> {
     const { current, certificates } = this.#options
-    const { config, moduleDir, listen, ...parts } = current()
+    const { moduleDir, listen, ...parts } = current()
     const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
-    const { sites, web } = await edit(parts)
+    const { config, sites, web } = await edit(parts)
     const kept = { config, sites, moduleDir, web, listen: names, certificates: certificates.files }
     return this.#serve(kept, { changed: {}, needs_restart: [] })
   }

@@ -222,6 +222,12 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     summary: (query) => master.call('summary', query, ANSWER),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
+    tasks: {
+      list: async () => (await master.call('tasks', undefined, ANSWER)).tasks,
+      runs: async (name) => (await master.call('taskRuns', { name }, ANSWER)).runs,
+      run: (name) => master.call('runTask', { name }, ANSWER),
+      setEnabled: (order) => master.call('setTaskEnabled', order, WORK),
+    },
     releases: {
       list: async (site) => (await master.call('releases', { site }, ANSWER)).releases,
       deploy: (order) => master.call('deploy', order, WAIT),

@@ -1,5 +1,5 @@
 import { entryOf } from '@svc/core'
-import { clientOf, type HttpExchange } from '@svc/http'
+import { type ClientInfo, clientOf, type HttpExchange } from '@svc/http'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { type ContextTools, RequestContext, type Stage } from '../request/request-context.ts'
 import type { RequestLog } from '../request/request-log.ts'
@@ -55,11 +55,14 @@ interface RequestHandlerOptions {
   readonly tools: ContextTools
 }
 
+/** Sends a request through the pipeline. `own`: the client of a request that the service makes of itself. */
+export type RequestHandler = (exchange: HttpExchange, own?: ClientInfo) => void
+
 /** Makes the function that an engine calls for each request: determines the client, and sends the request through the pipeline. */
-export function createRequestHandler(options: RequestHandlerOptions): (exchange: HttpExchange) => void {
-  return (exchange) => {
+export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
+  return (exchange, own) => {
     const generation = options.generation()
-    const client = clientOf(exchange.request, generation.trustedProxies)
+    const client = own ?? clientOf(exchange.request, generation.trustedProxies)
     const context = new RequestContext(exchange, generation, client, options.tools)
     options.log().began(exchange.request)
     exchange.onClosed((isAborted) => {

@@ -1,5 +1,7 @@
-import { endpoint } from '../../contract/endpoint.ts'
-import { notAvailable } from '../not-available.ts'
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { success } from '../../contract/schemas.ts'
+import { taskSchema } from '../task-schemas.ts'
 
 export const tasks = endpoint({
   method: 'GET',
@@ -8,5 +10,6 @@ export const tasks = endpoint({
   access: 'viewer',
   isForTenants: false,
   summary: 'Lists the tasks with their last run.',
-  handle: () => notAvailable('The scheduler of tasks'),
+  response: () => success({ tasks: z.array(taskSchema()) }),
+  handle: async (plane) => ok({ tasks: await plane.tasks.list() }),
 })

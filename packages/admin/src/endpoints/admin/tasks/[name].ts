@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
-import { endpoint } from '../../../contract/endpoint.ts'
-import { notAvailable } from '../../not-available.ts'
+import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { success } from '../../../contract/schemas.ts'
+import { usernameOf } from '../../../contract/scope.ts'
 
 export const changeTask = endpoint({
   method: 'PUT',
@@ -9,5 +10,9 @@ export const changeTask = endpoint({
   access: 'super_admin',
   summary: 'Enables or disables a task.',
   body: () => z.strictObject({ enabled: z.boolean().check(z.describe('False: the schedule is ignored.')) }),
-  handle: () => notAvailable('The scheduler of tasks'),
+  response: () => success({ name: z.string(), enabled: z.boolean() }),
+  async handle(plane, { params: { name = '' }, body: { enabled }, caller }) {
+    await plane.tasks.setEnabled({ name, enabled, username: usernameOf(caller) })
+    return ok({ name, enabled })
+  },
 })

@@ -1,5 +1,6 @@
-import { endpoint } from '../../../../contract/endpoint.ts'
-import { notAvailable } from '../../../not-available.ts'
+import { endpoint, ok } from '../../../../contract/endpoint.ts'
+import { success } from '../../../../contract/schemas.ts'
+import { runSchema } from '../../../task-schemas.ts'
 
 export const runTask = endpoint({
   method: 'POST',
@@ -7,5 +8,6 @@ export const runTask = endpoint({
   group: 'admin',
   access: 'super_admin',
   summary: 'Runs a task now.',
-  handle: () => notAvailable('The scheduler of tasks'),
+  response: () => success({ run: runSchema() }),
+  handle: async (plane, { params: { name = '' } }) => ok({ run: await plane.tasks.run(name) }, 202),
 })

@@ -1,5 +1,7 @@
-import { endpoint } from '../../../../contract/endpoint.ts'
-import { notAvailable } from '../../../not-available.ts'
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../../../contract/endpoint.ts'
+import { success } from '../../../../contract/schemas.ts'
+import { runSchema } from '../../../task-schemas.ts'
 
 export const taskRuns = endpoint({
   method: 'GET',
@@ -8,5 +10,6 @@ export const taskRuns = endpoint({
   access: 'viewer',
   isForTenants: false,
   summary: 'Lists the last runs of a task.',
-  handle: () => notAvailable('The scheduler of tasks'),
+  response: () => success({ runs: z.array(runSchema()) }),
+  handle: async (plane, { params: { name = '' } }) => ok({ runs: await plane.tasks.runs(name) }),
 })
