@@ -41,9 +41,10 @@ export async function startWithAll(t: Cleanup): Promise<Server> {
   const table = (id: string, tenant: string) =>
     `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "${tempSite(t, { 'app/page.tsx': page })}"\n${tenant}\n`
   const sites = table('shop', 'tenant = "acme"') + table('blog', '')
+  const task = '[[tasks]]\nname = "nightly"\nschedule = "0 3 * * *"\nhandler = "http::GET /"\n'
   const users = adminToml.replace('[endpoints]\n', '[endpoints]\nobs = true\n')
   const server = await startServer(t, {
-    config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n${users}\n[render]\nworkers = 1\n${sites}`,
+    config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n${users}\n[render]\nworkers = 1\n${task}${sites}`,
   })
   for (const host of ['shop.test', 'blog.test']) await ask(server, 'GET', '/', { host })
   // Sessions and the audit log are not empty.

@@ -18,9 +18,6 @@ import {
 import type { GenerationSpec, Revocations } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/order-certificate.ts'
-import { Analytics } from '../analytics/analytics.ts'
-import { AuditLog } from '../audit/audit-log.ts'
-import { ConfigChecks } from '../config-check/config-checks.ts'
 import { HeapSnapshots } from '../debug/heap-snapshots.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
@@ -44,6 +41,7 @@ import { hostHandlers, workerHandlers } from './handlers.ts'
 import { IsolateLosses } from './instance-health.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 import { makeRateLimits } from './rate-limits.ts'
+import { makeAudit, makeConfigChecks, startAnalytics } from './records.ts'
 import { RenderHosts, type RenderHostsOptions, sharedSites, tryOut } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
@@ -166,24 +164,6 @@ function makeCounts(
   return { metrics, rateLimits }
 }
 
-function makeConfigChecks({ deps: { options }, stack }: AssembleOptions): ConfigChecks {
-  const checks = new ConfigChecks({ source: options.source, program: options.programs.configCheck })
-  stack.push('config checks', () => checks.close())
-  return checks
-}
-
-async function makeAudit({ deps, access, stack }: AssembleOptions): Promise<AuditLog> {
-  const { clock, logger } = deps
-  const { config } = access.get()
-  const areaOf = (name: string) => {
-    const user = access.get().config.admin.users.find(({ username }) => username === name)
-    return user === undefined || user.role === 'super_admin' ? undefined : `${user.role} ${user.tenant_id ?? ''}`
-  }
-  const audit = await AuditLog.open({ stateDir: config.server.state_dir, logger, nowMs: clock.now(), areaOf })
-  stack.push('audit log', () => audit.close())
-  return audit
-}
-
 interface ChangeParts extends Pick<MasterParts, 'workers' | 'hosts' | 'caches' | 'served'> {
   readonly watcher: SiteWatcher
 }
@@ -261,13 +241,6 @@ function makeReloader(
     },
   }
   return new Reloader({ load, current: access.get, target, certificates, started, clock, logger })
-}
-
-function startAnalytics({ deps: { clock, logger }, access, stack }: AssembleOptions): Analytics {
-  const analytics = new Analytics({ stateDir: access.get().config.server.state_dir, clock, logger })
-  analytics.start()
-  stack.push('analytics', () => analytics.close())
-  return analytics
 }
 
 async function makeReleases(
