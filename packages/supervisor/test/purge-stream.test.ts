@@ -118,7 +118,8 @@ describe('instances that read the stream of purges', () => {
     const a = await w.master('a')
     a.worker.scopes.length = 0
     const client = await clientOf(t, w)
-    for (const [i, order] of ['{"layers"', '{"layers":1}'].entries()) {
+    const tooLarge = JSON.stringify(tagged('x'.repeat(17 << 20)))
+    for (const [i, order] of ['{"layers"', '{"layers":1}', tooLarge].entries()) {
       const [[last]] = (await client.command('XREVRANGE', ['t:purges', '+', '-', 'COUNT', '1'])) as [[Buffer]]
       await client.command('XADD', ['t:purges', '*', 'id', String(i), 'from', 'other', 'after', last, 'order', order])
       await waitFor('it drops all', () => a.tags().filter((kind) => kind === 'everything').length === i + 1)

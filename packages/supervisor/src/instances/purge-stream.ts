@@ -17,6 +17,8 @@ export interface StreamEntry {
 const MAX_ORDERS = 10_000
 /** Characters of all orders, if they are as long as the last one. */
 const MAX_CHARS = 16 << 20
+/** Ids, places and names of instances are shorter. */
+const MAX_NAME_BYTES = 1_000
 /** A purge waits longer for a busy Redis than a request does: to be deferred costs more. */
 export const PURGE_DEADLINE_MS = 500
 
@@ -81,10 +83,10 @@ export function entriesOf(reply: unknown): StreamEntry[] {
   if (!Array.isArray(reply)) return []
   return reply.flatMap((entry: unknown) => {
     if (!Array.isArray(entry) || !Array.isArray(entry[1])) return []
-    const fields = new Map<string, string>()
+    const fields = new Map<string, unknown>()
     const flat: unknown[] = entry[1]
-    for (let i = 0; i + 1 < flat.length; i += 2) fields.set(String(flat[i]), String(flat[i + 1]))
-    const of = (name: string) => fields.get(name) ?? ''
+    for (let i = 0; i + 1 < flat.length; i += 2) fields.set(textOf(flat[i], MAX_NAME_BYTES), flat[i + 1])
+    const of = (name: string) => textOf(fields.get(name), MAX_NAME_BYTES)
     return [{ at: String(entry[0]), after: of('after'), id: of('id'), from: of('from'), order: orderOf(fields.get('order')) }]
   })
 }
@@ -97,11 +99,16 @@ export function laterOf(a: string | undefined, b: string | undefined): string | 
   return ms > otherMs || (ms === otherMs && count > otherCount) ? a : b
 }
 
-/** An order as another instance wrote it: an unreadable one is a purge of everything. */
-function orderOf(text: string | undefined): PurgeOrder | undefined {
-  if (text === undefined) return undefined
+/** The text of a bulk reply; "" for one that no instance has written. */
+function textOf(value: unknown, maxBytes: number): string {
+  return Buffer.isBuffer(value) && value.byteLength <= maxBytes ? value.toString() : ''
+}
+
+/** An order as another instance wrote it: an unreadable or too large one is a purge of everything. */
+function orderOf(value: unknown): PurgeOrder | undefined {
+  if (value === undefined) return undefined
   try {
-    const order = JSON.parse(text) as PurgeOrder
+    const order = JSON.parse(textOf(value, MAX_CHARS)) as PurgeOrder
     if (Array.isArray(order.layers) && Array.isArray(order.scopes)) return order
   } catch {
     // Not JSON.
