@@ -186,7 +186,7 @@ test('an invalid traceparent is ignored', () => {
   for (const field of invalid) assert.equal(parseTraceparent(field), undefined, field)
 })
 
-test('a tracestate without a valid traceparent, or one that is too long, is dropped', async (t) => {
+test('a tracestate without a valid traceparent, or one that is too long or no text, is dropped', async (t) => {
   const { tracer } = await started(t, { otlp_endpoint: 'http://127.0.0.1:1' })
   const begun = (traceparent: string, tracestate: string) =>
     tracer.begin((name) => (name === 'traceparent' ? traceparent : tracestate), false).state
@@ -194,4 +194,5 @@ test('a tracestate without a valid traceparent, or one that is too long, is drop
   assert.equal(begun(valid, 'a=1'), 'a=1')
   assert.equal(begun('x', 'a=1'), '')
   assert.equal(begun(valid, `a=${'1'.repeat(511)}`), '')
+  for (const state of ['a=\u20ac', 'a=\u00ff', 'a=1\r\nx: y']) assert.equal(begun(valid, state), '')
 })

@@ -10,8 +10,11 @@ interface RemoteSpan {
 /** Version, trace id, span id and flags; later versions may append fields. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]*)?$/
 const MAX_TRACEPARENT_CHARS = 256
-/** Trace Context section 3.3.1.5: at least so much is passed on. Longer lists are dropped. */
-const MAX_TRACESTATE_CHARS = 512
+/**
+ * A tracestate field that is passed on. Trace Context section 3.3.1.5 wants at least so much; longer lists are dropped. Other
+ * characters would make the request of an upstream or a site's fetch fail.
+ */
+const TRACESTATE = /^[\t -~]{1,512}$/
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 
@@ -60,7 +63,7 @@ export class RequestTrace {
     this.spanId = randomHex(8)
     this.parentId = parent?.spanId ?? ''
     this.isSampled = isSampled
-    this.state = parent === undefined || state === undefined || state.length > MAX_TRACESTATE_CHARS ? '' : state
+    this.state = parent !== undefined && state !== undefined && TRACESTATE.test(state) ? state : ''
   }
 
   /** The traceparent field of a call that the request makes in a stage: the stage's span is the caller. */
