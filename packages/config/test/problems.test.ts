@@ -103,6 +103,14 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'refuses a name that would be dropped',
+    toml: `${site('')}[env]\n"__proto__" = "x"\n[[obs.alerts]]\nname = "a"\nmetric = "m"\nabove = 1\nlabels = { __proto__ = "x" }\n`,
+    problems: [
+      'svc.config.toml:7:1: env.__proto__: is no possible name',
+      'svc.config.toml:12:12: obs.alerts[0].labels.__proto__: is no possible name',
+    ],
+  },
+  {
     name: 'refuses site ids, host names, environment names and fetch targets that are none',
     toml: '[[sites]]\nid = "A b"\nlabel = ".x"\nhostnames = ["ok.org", "a..org", "*", "http://x"]\nroot = "site"\nfetch_allow = ["10.0.0.0/8", "db.local:5432", "a b"]\n[sites.env]\n"A-B" = "1"\nN = 1\n',
     problems: [

@@ -64,6 +64,15 @@ async function referToSecrets(read: ReadDocument, root: SchemaNode): Promise<Res
   return resolveSecrets(read.document, root, lookup)
 }
 
+/** JavaScript gives `__proto__` another meaning than that of a name: the schema would drop it without a word. */
+function impossibleNames(value: unknown, path: KeyPath): Finding[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]): Finding[] => {
+    const own = [...path, Array.isArray(value) ? Number(key) : key]
+    return key === '__proto__' ? [{ path: own, message: 'is no possible name' }] : impossibleNames(inner, own)
+  })
+}
+
 async function resolveAll(
   read: ReadDocument,
   root: SchemaNode,
@@ -73,7 +82,7 @@ async function resolveAll(
   const { document } = read
   const secrets = await referToSecrets(read, root)
   normalizeValues(document, root)
-  const early: Finding[] = [...read.findings, ...secrets.findings]
+  const early: Finding[] = [...read.findings, ...secrets.findings, ...impossibleNames(document.data, [])]
   const earlyPaths = early.map(({ path }) => path)
   const { parsed, findings, originalPath } = validate(root, document.data, earlyPaths)
   const known = [...early, ...findings]
