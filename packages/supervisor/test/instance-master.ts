@@ -149,7 +149,7 @@ export async function world(t: TestContext): Promise<World | undefined> {
 
 /** A client for the Redis of a test. */
 export async function clientOf(t: TestContext, { redis }: World): Promise<RedisClient> {
-  const client = new RedisClient({ url: redis.url, connections: 1, name: 'test', clock: systemClock })
+  const client = new RedisClient({ url: redis.url, connections: 1, name: 'test', clock: systemClock, deadlineMs: 30_000 })
   t.after(() => client.close())
   await client.ready(10_000)
   return client
