@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { fetchHttp, type Server, startServer, tempDir, tempSite, writeFiles } from '@svc/testkit'
+import { before, type TestContext, test } from 'node:test'
+import { type Cleanup, fetchHttp, type Server, startServer, tempDir, tempSite, writeFiles } from '@svc/testkit'
 import { adminToml, tokenOf } from '../packages/auth/test/admin-users.ts'
+import { fileCleanup } from './file-cleanup.ts'
 
 /** A site that sends the requests that a test wants, and shows what it is told. */
 const site = {
@@ -48,10 +49,7 @@ export default function middleware(request: Request) {
 }
 
 /** Answers with its request, or as a test wants. */
-async function startUpstream(
-  t: TestContext,
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<string> {
+async function startUpstream(t: Cleanup, answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
@@ -64,17 +62,51 @@ async function startUpstream(
 const maps = `map $http_cookie $found { "~*svc_admin *= *(?<value>.*)" "found $value"; default nothing; }
 map $host $joined { default "SVC_ADMIN=of-a-vhost"; }`
 
-/** The product with the hostile site on one.localhost, and a vhost of its tenant on two.localhost. */
-function start(t: TestContext, vhost: string): Promise<Server> {
-  const root = tempSite(t, site)
-  const dir = tempDir(t, 'vhost')
-  writeFiles(dir, { 'two.conf': `${maps}\nserver { listen 127.0.0.1:0; server_name two.localhost; ${vhost} }` })
+const shown = '$http_cookie|$cookie_SVC_ADMIN|$cookie_svc_admin'
+const noFields = ['CDN-Loop', 'X-Forwarded-For', 'X-Real-IP', 'Via'].map((name) => `proxy_set_header ${name} "";`).join(' ')
+
+/** Vhosts of the site's tenant: one leads to the instance, one reads cookies, one sets them. */
+const vhostsOf = (upstreams: { readonly echo: string; readonly setter: string }) => ({
+  'two.localhost': `
+     location = /in { proxy_pass http://127.0.0.1:$server_port/__svc/cache/stats; proxy_set_header Host localhost; ${noFields} }
+     location = /loop { proxy_pass http://127.0.0.1:$server_port/__svc/debug/router; proxy_set_header CDN-Loop "another"; }
+     location = /moved { rewrite ^ /__svc/cache/stats; }
+     location = /tried { try_files /nothing /__svc/cache/stats; }
+     location = /page { error_page 404 = /__svc/cache/stats; return 404; }`,
+  'reader.localhost': `
+     location = /shown { add_header X-Shown "${shown}"; return 200 "${shown}"; }
+     location = /seen { return 200 "$found"; }
+     location = /up { proxy_pass http://${upstreams.echo}; proxy_set_header X-Stolen "${shown}"; }
+     location = /up-query { proxy_pass http://${upstreams.echo}/?stolen=$cookie_SVC_ADMIN; proxy_set_header Cookie $http_cookie; }`,
+  'setter.localhost': `
+     location = /added { add_header Set-Cookie "SVC_ADMIN=of-a-vhost; Path=/__svc/"; add_header Set-Cookie "other=1"; return 200 a; }
+     location = /always { add_header set-cookie "svc_admin=of-a-vhost" always; add_header Set-Cookie "other=1" always; return 404; }
+     location = /joined { add_header Set-Cookie $joined; add_header Set-Cookie "other=1"; return 200 a; }
+     location = /up { proxy_pass http://${upstreams.setter}; }`,
+})
+
+/** The product with the hostile site on one.localhost, and the vhosts. No test changes it. */
+const cleanup = fileCleanup()
+let server: Server
+before(async () => {
+  const upstreams = {
+    echo: await startUpstream(cleanup, ({ rawHeaders, url }, response) => response.end(JSON.stringify([url, rawHeaders]))),
+    setter: await startUpstream(cleanup, (_request, response) =>
+      response.setHeader('set-cookie', ['SVC_ADMIN=of-an-upstream', 'other=1']).end('up'),
+    ),
+  }
+  const root = tempSite(cleanup, site)
+  const dir = tempDir(cleanup, 'vhost')
+  const vhosts = Object.entries(vhostsOf(upstreams)).map(
+    ([name, locations]) => `server { listen 127.0.0.1:0; server_name ${name}; ${locations} }`,
+  )
+  writeFiles(dir, { 'vhosts.conf': `${maps}\n${vhosts.join('\n')}` })
   const allow = 'fetch_allow = ["127.0.0.0/8", "::1"]'
   const sites = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n${allow}\n`
-  return startServer(t, {
+  server = await startServer(cleanup, {
     config: `[server]\nlisten = "127.0.0.1:0"\nvhosts = ["${dir}/*.conf"]\nworkers = 1\n${adminToml}\n[render]\nworkers = 1\n${sites}`,
   })
-}
+})
 
 /** What no caller but the machine itself may see. */
 const secret = /"leases"|"vhosts"|"config"|"purged"/
@@ -83,7 +115,6 @@ test('a site gets no right of the machine itself by requests of its server code 
   const redirector = await startUpstream(t, ({ url = '' }, response) => {
     response.writeHead(307, { location: decodeURIComponent(url.slice(1)) }).end()
   })
-  const server = await start(t, 'return 200 two;')
   const { port } = new URL(server.url)
   const send = async (init: Record<string, unknown>) => {
     const body = JSON.stringify(init)
@@ -142,16 +173,7 @@ test('a site gets no right of the machine itself by requests of its server code 
   assert.equal(reset.status, 404)
 })
 
-test('a site gets no right of the machine itself by a rewrite or a proxied location that leads to the instance', async (t) => {
-  const fields = ['CDN-Loop', 'X-Forwarded-For', 'X-Real-IP', 'Via'].map((name) => `proxy_set_header ${name} "";`).join(' ')
-  const server = await start(
-    t,
-    `location = /in { proxy_pass http://127.0.0.1:$server_port/__svc/cache/stats; proxy_set_header Host localhost; ${fields} }
-     location = /loop { proxy_pass http://127.0.0.1:$server_port/__svc/debug/router; proxy_set_header CDN-Loop "another"; }
-     location = /moved { rewrite ^ /__svc/cache/stats; }
-     location = /tried { try_files /nothing /__svc/cache/stats; }
-     location = /page { error_page 404 = /__svc/cache/stats; return 404; }`,
-  )
+test('a site gets no right of the machine itself by a rewrite or a proxied location that leads to the instance', async () => {
   for (const path of ['/in', '/loop', '/moved', '/tried', '/page']) {
     const { status, text } = await fetchHttp(server.url + path, { host: 'two.localhost' })
     assert.doesNotMatch(text, secret, path)
@@ -182,7 +204,6 @@ async function raw(t: TestContext, url: string, lines: readonly string[]): Promi
 }
 
 test('every field that a proxy adds, in any spelling, ends the rights of the machine itself', async (t) => {
-  const server = await start(t, 'return 200 two;')
   const status = async (...fields: string[]) => {
     const answer = await raw(t, server.url, ['GET /__svc/cache/stats HTTP/1.1', 'Host: localhost', ...fields])
     return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
@@ -210,15 +231,6 @@ test('every field that a proxy adds, in any spelling, ends the rights of the mac
 })
 
 test('the session cookie reaches neither site code, nor variables and upstreams of vhosts, nor a log', async (t) => {
-  const upstream = await startUpstream(t, ({ rawHeaders, url }, response) => response.end(JSON.stringify([url, rawHeaders])))
-  const shown = '$http_cookie|$cookie_SVC_ADMIN|$cookie_svc_admin'
-  const server = await start(
-    t,
-    `location = /shown { add_header X-Shown "${shown}"; return 200 "${shown}"; }
-     location = /seen { return 200 "$found"; }
-     location = /up { proxy_pass http://${upstream}; proxy_set_header X-Stolen "${shown}"; }
-     location = /up-query { proxy_pass http://${upstream}/?stolen=$cookie_SVC_ADMIN; proxy_set_header Cookie $http_cookie; }`,
-  )
   const token = await tokenOf('root')
   const cookies = [
     [`Cookie: SVC_ADMIN=${token}`],
@@ -229,12 +241,12 @@ test('the session cookie reaches neither site code, nor variables and upstreams 
   ]
   const paths = [
     ['one.localhost', '/echo'],
-    ['two.localhost', '/shown'],
-    ['two.localhost', '/seen'],
-    ['two.localhost', '/up'],
-    ['two.localhost', '/up-query'],
+    ['reader.localhost', '/shown'],
+    ['reader.localhost', '/seen'],
+    ['reader.localhost', '/up'],
+    ['reader.localhost', '/up-query'],
   ] as const
-  const other = await raw(t, server.url, ['GET /seen HTTP/1.1', 'Host: two.localhost', 'Cookie: a=svc_admin=1'])
+  const other = await raw(t, server.url, ['GET /seen HTTP/1.1', 'Host: reader.localhost', 'Cookie: a=svc_admin=1'])
   assert.match(other, /found 1/, 'the variable shows other cookies')
   const found: string[] = []
   for (const [host, path] of paths) {
@@ -248,23 +260,13 @@ test('the session cookie reaches neither site code, nor variables and upstreams 
   assert.ok(!`${server.child.stdout}${server.child.stderr}`.includes(token), 'the log has no token')
 })
 
-test('no answer of a site sets the session cookie, by any of its ways', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) =>
-    response.setHeader('set-cookie', ['SVC_ADMIN=of-an-upstream', 'other=1']).end('up'),
-  )
-  const server = await start(
-    t,
-    `location = /added { add_header Set-Cookie "SVC_ADMIN=of-a-vhost; Path=/__svc/"; add_header Set-Cookie "other=1"; return 200 a; }
-     location = /always { add_header set-cookie "svc_admin=of-a-vhost" always; add_header Set-Cookie "other=1" always; return 404; }
-     location = /joined { add_header Set-Cookie $joined; add_header Set-Cookie "other=1"; return 200 a; }
-     location = /up { proxy_pass http://${upstream}; }`,
-  )
+test('no answer of a site sets the session cookie, by any of its ways', async () => {
   for (const [host, path] of [
     ['one.localhost', '/set'],
-    ['two.localhost', '/added'],
-    ['two.localhost', '/always'],
-    ['two.localhost', '/joined'],
-    ['two.localhost', '/up'],
+    ['setter.localhost', '/added'],
+    ['setter.localhost', '/always'],
+    ['setter.localhost', '/joined'],
+    ['setter.localhost', '/up'],
   ] as const) {
     const { headers, text } = await fetchHttp(server.url + path, { host })
     const cookies = headers['set-cookie'] ?? []

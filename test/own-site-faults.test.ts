@@ -71,46 +71,50 @@ test('without a whole file of its own, or with one that others may read, a unit 
   await attachUnit(t, server, 'one')
 })
 
-test('a second unit of a site is refused, and the first goes on', async (t) => {
+// Each of the first two leaves no unit behind.
+test('on one server', async (t) => {
   const { server, runDir, get } = await openOwnSite(t)
-  const unit = await attachUnit(t, server, 'one')
-  const second = await refused(t, runDir, 'one')
-  assert.equal(second.code, 69)
-  assert.match(second.stderr, /another unit of the site "one" is already running/)
-  assert.equal((await get('/')).status, 200)
-  assert.equal((await unit.child.stop()).code, 0)
-  assert.equal(existsSync(unit.ready.socket), false, 'nothing is left behind')
-})
 
-test('SIGHUP while a unit starts takes effect once the service manager knows that it has started', async (t) => {
-  const { runDir } = await openOwnSite(t)
-  const tools = tempDir(t, 'tools')
-  const said = () => (existsSync(join(tools, 'said')) ? readFileSync(join(tools, 'said'), 'utf8').trim().split('\n') : [])
-  writeFileSync(join(tools, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${join(tools, 'said')}\n`, { mode: 0o755 })
-  const watcher = watch(runDir)
-  t.after(() => watcher.close())
-  // The socket of a render host has this name until the host is ready, which may be too short for a poll.
-  const hostListens = new Promise<void>((resolve) => {
-    watcher.on('change', (_, name) => /^one\.sock\d$/.test(String(name)) && resolve())
+  await t.test('a second unit of a site is refused, and the first goes on', async (t) => {
+    const unit = await attachUnit(t, server, 'one')
+    const second = await refused(t, runDir, 'one')
+    assert.equal(second.code, 69)
+    assert.match(second.stderr, /another unit of the site "one" is already running/)
+    assert.equal((await get('/')).status, 200)
+    assert.equal((await unit.child.stop()).code, 0)
+    assert.equal(existsSync(unit.ready.socket), false, 'nothing is left behind')
   })
-  const child = spawnUnit(t, runDir, 'one', { PATH: `${tools}:${process.env['PATH']}`, NOTIFY_SOCKET: '/none' })
-  await hostListens
-  for (let signal = 0; signal < 20; signal++) child.signal('SIGHUP')
-  await child.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
-  await waitFor('the reload', () => said().length >= 3, PROCESS_WAIT_MS)
-  assert.deepEqual(said().slice(0, 3), ['READY=1', 'RELOADING=1', 'READY=1'])
-  assert.equal((await child.stop()).code, 0)
-})
 
-test('a unit without the token, or with another version, is rejected', async (t) => {
-  const { server, runDir, get } = await openOwnSite(t)
-  await attachUnit(t, server, 'one')
-  await assert.rejects(introduce(t, runDir, 'x'.repeat(43)), { code: 'SUP_UNIT_REFUSED' })
-  await assert.rejects(introduce(t, runDir, '', 'two'), { code: 'SUP_UNKNOWN_SITE' })
-  const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
-  await assert.rejects(introduce(t, runDir, token, 'one', PROTOCOL_VERSION + 1), { code: 'CORE_PEER_GONE' })
-  await server.child.waitForLine('the advice', (line) => line.includes('has another version than this server: restart the unit'))
-  assert.equal((await get('/')).status, 200)
+  await t.test('SIGHUP while a unit starts takes effect once the service manager knows that it has started', async (t) => {
+    const tools = tempDir(t, 'tools')
+    const said = () => (existsSync(join(tools, 'said')) ? readFileSync(join(tools, 'said'), 'utf8').trim().split('\n') : [])
+    writeFileSync(join(tools, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${join(tools, 'said')}\n`, { mode: 0o755 })
+    const watcher = watch(runDir)
+    t.after(() => watcher.close())
+    // The socket of a render host has this name until the host is ready, which may be too short for a poll.
+    const hostListens = new Promise<void>((resolve) => {
+      watcher.on('change', (_, name) => /^one\.sock\d$/.test(String(name)) && resolve())
+    })
+    const child = spawnUnit(t, runDir, 'one', { PATH: `${tools}:${process.env['PATH']}`, NOTIFY_SOCKET: '/none' })
+    await hostListens
+    for (let signal = 0; signal < 20; signal++) child.signal('SIGHUP')
+    await child.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
+    await waitFor('the reload', () => said().length >= 3, PROCESS_WAIT_MS)
+    assert.deepEqual(said().slice(0, 3), ['READY=1', 'RELOADING=1', 'READY=1'])
+    assert.equal((await child.stop()).code, 0)
+  })
+
+  await t.test('a unit without the token, or with another version, is rejected', async (t) => {
+    await attachUnit(t, server, 'one')
+    await assert.rejects(introduce(t, runDir, 'x'.repeat(43)), { code: 'SUP_UNIT_REFUSED' })
+    await assert.rejects(introduce(t, runDir, '', 'two'), { code: 'SUP_UNKNOWN_SITE' })
+    const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
+    await assert.rejects(introduce(t, runDir, token, 'one', PROTOCOL_VERSION + 1), { code: 'CORE_PEER_GONE' })
+    await server.child.waitForLine('the advice', (line) =>
+      line.includes('has another version than this server: restart the unit'),
+    )
+    assert.equal((await get('/')).status, 200)
+  })
 })
 
 test('a unit that makes the server work endlessly is rejected, and no other process is lost', async (t) => {
