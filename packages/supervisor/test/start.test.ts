@@ -28,7 +28,8 @@ test('a server starts, says so in one line, and serves with as many workers as c
 
   const socket = connect({ path: worker.hosts[0]?.socket ?? '' })
   const host = JSON.parse((await socket.toArray()).join(''))
-  const allowed = ['LANG', 'MALLOC_MMAP_THRESHOLD_', 'MALLOC_TOP_PAD_', 'MALLOC_TRIM_THRESHOLD_', 'PATH', 'SVC_RUN_DIR', 'TZ']
+  const settings = ['MALLOC_MMAP_THRESHOLD_', 'MALLOC_TOP_PAD_', 'MALLOC_TRIM_THRESHOLD_', 'SVC_RUN_DIR']
+  const allowed = [...settings, 'JOURNAL_STREAM', 'LANG', 'NODE_COMPILE_CACHE', 'PATH', 'TZ']
   const pipe = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE']
   assert.deepEqual(
     host.env.filter((key: string) => ![...allowed, ...pipe].includes(key)),
