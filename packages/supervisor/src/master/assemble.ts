@@ -32,6 +32,7 @@ import { Releases } from '../releases/releases.ts'
 import { Unpacking } from '../releases/unpack/unpacking.ts'
 import { Uploads } from '../releases/uploads.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
+import { loadSettled } from '../reload/settled-load.ts'
 import { SessionStore } from '../sessions/session-store.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
@@ -196,7 +197,7 @@ function makeReloader(
 ): Reloader {
   const { clock, logger } = deps
   const load = async () => {
-    const loaded = await deps.load()
+    const loaded = await loadSettled(deps.load, clock)
     return loaded.ok ? await overrides.apply(loaded) : loaded
   }
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
