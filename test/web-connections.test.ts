@@ -17,7 +17,10 @@ interface Product {
   readonly upstream: Upstream
 }
 
-/** The product with a vhost over TLS, whose location and a route rule lead to one upstream, and with an application. */
+/**
+ * The product with a vhost over TLS, whose location and a route rule lead to one upstream, and with an application. It has one worker,
+ * which closes all connections at once.
+ */
 async function startProduct(t: TestContext, engine: string): Promise<Product> {
   const upstream = await startUpstream(t)
   const dir = tempDir(t, 'web')
@@ -32,7 +35,7 @@ async function startProduct(t: TestContext, engine: string): Promise<Product> {
       location /app/ { svc_app ${tempSite(t, { 'app/app/events/route.ts': events, 'app/page.tsx': 'export default () => null' })}; } }`,
   })
   const rule = `[[route_rules]]\npattern = "/rule/**"\nupstream = "http://${upstream.address}"\nstrip_prefix = "/rule"\n`
-  const config = `[server]\nengine = "${engine}"\nworkers = 2\nvhosts = ["${dir}/*.conf"]\n${rule}`
+  const config = `[server]\nengine = "${engine}"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n${rule}`
   return { server: await startServer(t, { config }), dir, upstream }
 }
 
