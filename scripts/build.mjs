@@ -29,9 +29,13 @@ const programs = {
 /** Packages that carry native code or find files beside themselves. Some others that do are bundled: see lean-packages.mjs. */
 const external = ['@node-rs/argon2', 'esbuild', 'isolated-vm', 'oxc-parser', 'oxc-resolver', 'oxc-transform', 'uWebSockets.js']
 
+/** Exports of built-in modules that are getters, and that a program imports. */
+const gettersInUse = { async_hooks: ['AsyncLocalStorage'], net: ['BlockList'] }
+
 /**
  * Importing a built-in module reads all its exports, and the getters among them load further parts of Node: a quarter of the time
- * that a program takes to load. `getBuiltinModule` reads none of them; here each program reads those that it uses.
+ * that a program takes to load. `getBuiltinModule` reads none of them; here each program reads those that it uses. A module that is
+ * loaded late has all its exports read: so no getter is one, unless `gettersInUse` names it.
  */
 function builtinsByNeed() {
   const namespace = 'builtin'
@@ -45,17 +49,21 @@ function builtinsByNeed() {
           ? { path: name, namespace, sideEffects: false }
           : undefined
       })
-      onLoad({ filter: /^/, namespace }, ({ path }) => ({ contents: builtinModule(path, exportsOf[path]) }))
+      onLoad({ filter: /^/, namespace }, ({ path }) => ({
+        contents: builtinModule(path, [...exportsOf[path], ...(gettersInUse[path] ?? [])]),
+      }))
     },
   }
 }
 
-/** Asks the bundled Node, which may be newer than the one that builds. @returns the names that each built-in module exports */
+/** Asks the bundled Node, which may be newer than the one that builds. @returns the names that each built-in module exports, without getters */
 function builtinExports() {
   const program = `
     const { builtinModules, createRequire } = require('node:module')
     const names = builtinModules.filter((name) => !name.startsWith('_') && !name.startsWith('node:'))
-    console.log(JSON.stringify(Object.fromEntries(names.map((name) => [name, Object.keys(require('node:' + name))]))))`
+    const isGetter = (name, key) => Object.getOwnPropertyDescriptor(require('node:' + name), key).get !== undefined
+    const keysOf = (name) => Object.keys(require('node:' + name)).filter((key) => !isGetter(name, key))
+    console.log(JSON.stringify(Object.fromEntries(names.map((name) => [name, keysOf(name)]))))`
   return JSON.parse(execFileSync(nodeBinary, ['--no-warnings', '--eval', program], { encoding: 'utf8' }))
 }
 
