@@ -20,6 +20,7 @@ need openssl openssl
 need bsdutils script
 need iproute2 ip
 need prometheus prometheus
+need systemd systemd-analyze
 need chromium chromium chromium-browser google-chrome
 [ -n "$missing" ] || exit 0
 

@@ -5,6 +5,9 @@ import { test } from 'node:test'
 import { Child, repositoryRoot, tempDir, writeFiles } from '@svc/testkit'
 import { runSvc } from './run-svc.ts'
 
+/** Tenths of the score of systemd-analyze. */
+const MOST_EXPOSURE = 25
+
 /** A configuration with two sites, one of them with a process of its own. */
 function configured(t: Parameters<typeof tempDir>[0], server = ''): string {
   const dir = tempDir(t)
@@ -53,7 +56,7 @@ test('the server may write its log files, and a site none', async (t) => {
   assert.doesNotMatch(site, /LogsDirectory|\/srv\/logs/)
 })
 
-test('systemd finds nothing wrong with the units', async (t) => {
+test('systemd finds nothing wrong with the units, and little that they may do beyond their work', async (t) => {
   const config = configured(t)
   for (const site of [undefined, 'shop']) {
     const args = site === undefined ? [] : ['--site', site]
@@ -78,6 +81,8 @@ test('systemd finds nothing wrong with the units', async (t) => {
       return
     }
     assert.deepEqual([exit.code, check.stderr], [0, ''])
+    const exposure = new Child(t, 'systemd-analyze', ['security', '--offline=true', `--threshold=${MOST_EXPOSURE}`, file])
+    assert.equal((await exposure.exited).code, 0, exposure.stdout)
   }
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { unitDirectories } from '../src/load/choose-directories.ts'
 import { defaultDirectories, socketDirectory } from '../src/schema/directories.ts'
 
 type DirectoryInputs = Parameters<typeof defaultDirectories>[0]
@@ -107,4 +108,11 @@ test('sockets lie outside of the project, in a short directory of its own for ea
   assert.match(state, /\/one\/\.svc\/state$/)
   assert.equal(deep('one').run, run)
   assert.equal(new Set([run, deep('two').run, deep('one', 0).run]).size, 3)
+})
+
+test('the main process of a systemd unit uses the directories of the unit, and its programs do not', () => {
+  const env = { SYSTEMD_EXEC_PID: '7', STATE_DIRECTORY: '/var/lib/a', RUNTIME_DIRECTORY: '/run/a', CACHE_DIRECTORY: '/c/1:/c/2' }
+  assert.deepEqual(unitDirectories(env, 7), { state: '/var/lib/a', run: '/run/a' })
+  assert.deepEqual(unitDirectories(env, 8), {})
+  assert.deepEqual(unitDirectories({ ...env, SYSTEMD_EXEC_PID: undefined }, 7), {})
 })

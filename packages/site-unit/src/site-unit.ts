@@ -62,7 +62,9 @@ class SiteUnit {
     this.#link = this.#makeLink()
     const service = {
       start: () => this.#start(),
+      status: () => this.#statusLine(),
       drain: () => this.#drain(),
+      drainMs: () => this.#drainMs(),
       reload: coalesce(() => this.#reload()),
       cut: () => this.#host.cut(),
       // It has none: its lines go to standard error.
@@ -211,6 +213,14 @@ class SiteUnit {
     process.stdout.write(`${prefixOn(1, 'info')}${JSON.stringify(line)}\n`)
   }
 
+  #drainMs(): number {
+    return this.#host.target.config.scaling.graceful_shutdown_timeout_secs * 1000
+  }
+
+  #statusLine(): string {
+    return `generation ${this.#host.target.generation} of the site ${this.#deps.options.site}`
+  }
+
   #facts() {
     const { host } = this.#host
     return {
@@ -227,7 +237,7 @@ class SiteUnit {
     const { options, logger } = this.#deps
     const host = this.#host
     const { manager } = this.#run
-    await manager.announce('RELOADING=1')
+    await manager.announce('RELOADING=1', { status: 'reading the file of the site' })
     try {
       const file = await readSiteFile(options.runDir, options.site)
       if (!this.#link.isUp && isChanged(host.target, file.spec)) {
@@ -236,7 +246,7 @@ class SiteUnit {
       }
       logger.info({ generation: host.target.generation }, 'reloaded the file of the site')
     } finally {
-      await manager.announce('READY=1')
+      await manager.announce('READY=1', { status: this.#statusLine() })
     }
   }
 
@@ -247,7 +257,7 @@ class SiteUnit {
     } catch (error) {
       logger.warn({ err: asError(error) }, 'failed to notify the server that this unit is stopping')
     }
-    await this.#host.drain(this.#host.target.config.scaling.graceful_shutdown_timeout_secs * 1000)
+    await this.#host.drain(this.#drainMs())
     logger.info('stopped')
   }
 }

@@ -110,7 +110,16 @@ export class WatchedInstance {
     }
     const target = { prepare: async (next: GenerationSpec) => serve(next), abandon: () => undefined }
     const load = () => this.#load()
-    const reloader = new Reloader({ load, current: spec, target, certificates, started: Promise.resolve(), clock, logger })
+    const reloader = new Reloader({
+      load,
+      current: spec,
+      target,
+      certificates,
+      started: Promise.resolve(),
+      onFailed: () => undefined,
+      clock,
+      logger,
+    })
     const isr = { entries: () => 0, evictions: () => 0, shares: () => [] }
     const up = () => ({ worker: workers.ready.length, host: hosts.measured.length })
     const proxy = { shares: () => [] }

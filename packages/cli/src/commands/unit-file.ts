@@ -26,19 +26,44 @@ const LOGS = '/var/log/svc'
 /** Time to save state and to end processes after the last request. */
 const STOP_MARGIN_SECONDS = 15
 
+/** More than the three attempts that a worker has to start. */
+const START_SECONDS = 120
+/** A process whose event loop stands still for this long is restarted. */
+const WATCHDOG_SECONDS = 60
+
+/**
+ * Not here, because something needs them: MemoryDenyWriteExecute (V8 writes machine code), ProcSubset (the boot id and the routes are read
+ * from /proc), PrivateUsers (ports below 1024). RestrictAddressFamilies has AF_NETLINK for the list of network interfaces.
+ */
 const HARDENING = [
   'NoNewPrivileges=yes',
   'CapabilityBoundingSet=CAP_NET_BIND_SERVICE',
   'AmbientCapabilities=CAP_NET_BIND_SERVICE',
   'ProtectSystem=strict',
+  // Sites may lie in home directories.
+  'ProtectHome=read-only',
+  'ProtectClock=yes',
   'ProtectControlGroups=yes',
+  'ProtectHostname=yes',
+  'ProtectKernelLogs=yes',
   'ProtectKernelModules=yes',
   'ProtectKernelTunables=yes',
+  'ProtectProc=invisible',
   'PrivateTmp=yes',
   'PrivateDevices=yes',
+  'PrivateMounts=yes',
+  'RemoveIPC=yes',
+  'RestrictNamespaces=yes',
+  'RestrictRealtime=yes',
   'RestrictSUIDSGID=yes',
   'LockPersonality=yes',
   'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
+  'SystemCallArchitectures=native',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
+  // setpriv(1), which starts the scan processes, gives up its capabilities.
+  'SystemCallFilter=capset',
+  'SystemCallErrorNumber=EPERM',
   'UMask=0077',
   'LimitNOFILE=524288',
 ]
@@ -94,7 +119,9 @@ export function unitFile(inputs: UnitFileInputs): string {
       : [`Environment=${word(`SVC_SERVER__RUN_DIR=${directories.run}`)}`, `InaccessiblePaths=-${word(inputs.configFile)}`]),
     'CPUSchedulingPolicy=batch',
     'KillMode=mixed',
+    `TimeoutStartSec=${START_SECONDS}`,
     `TimeoutStopSec=${drainSeconds + STOP_MARGIN_SECONDS}`,
+    `WatchdogSec=${WATCHDOG_SECONDS}`,
     'Restart=on-failure',
     `RestartSec=${isServer ? '1' : '2'}`,
     'RestartPreventExitStatus=64 78',

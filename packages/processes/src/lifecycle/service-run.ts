@@ -7,8 +7,12 @@ import { ServiceManager } from './service-manager.ts'
 interface Service {
   /** Brings the service up and pushes the release of each part. Resolves when it is ready. */
   start(): Promise<void>
+  /** The service in one line, for the service manager. */
+  status(): string
   /** Lets requests end. */
   drain(): Promise<void>
+  /** Longest time of `drain`. */
+  drainMs(): number
   /** SIGHUP, once the service has started: before, the service manager would get READY too early. */
   reload(): Promise<unknown> | undefined
   /** Second signal to stop: ends everything in flight. */
@@ -18,6 +22,9 @@ interface Service {
   /** SIGUSR2: writes a report. */
   diagnose(): Promise<void>
 }
+
+/** For processes to end and state to be saved behind the drain. */
+const END_MARGIN_MS = 15_000
 
 const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGQUIT', 'SIGINT']
 
@@ -53,10 +60,11 @@ export class ServiceRun {
     this.stack.push('service manager', () => this.manager.close())
     try {
       await this.#service.start()
-      await this.manager.ready()
+      await this.manager.ready(this.#service.status())
       this.#started.resolve()
       await this.#stopAsked.promise
-      await this.manager.announce('STOPPING=1')
+      const extendMs = this.#service.drainMs() + END_MARGIN_MS
+      await this.manager.announce('STOPPING=1', { status: 'draining', extendMs })
       await this.#service.drain()
     } catch (error) {
       // Stopped during the start: there is nothing to drain.

@@ -48,6 +48,7 @@ import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
 import { SiteSurveys } from './site-surveys.ts'
+import { serviceLine } from './start-summary.ts'
 import { makeTasks } from './tasks.ts'
 
 /** Inputs of `assemble`. */
@@ -219,7 +220,7 @@ function makeReloader(
   }
   const target: ReloadTarget = {
     async prepare(spec) {
-      await manager.announce('RELOADING=1')
+      await manager.announce('RELOADING=1', { status: `preparing generation ${spec.generation}` })
       await logFiles.open(logPaths(spec))
       const [prepared] = await Promise.all([workers.prepare({ spec, hosts: hosts.endpoints }), hosts.prepare(spec)])
       return async () => {
@@ -231,17 +232,20 @@ function makeReloader(
         await usersFollowed
         hosts.shared.places.retain(sharedSites(spec).map(({ id }) => id))
         await onServed(spec, before)
-        await manager.announce('READY=1')
+        await manager.announce('READY=1', { status: serviceLine(spec) })
       }
     },
     abandon(generation) {
       workers.abandon(generation)
       hosts.abandon(generation)
       logFiles.retain(logPaths(access.get()))
-      manager.announce('READY=1').catch(() => undefined)
+      void manager.announce('READY=1', { status: serviceLine(access.get()) })
     },
   }
-  return new Reloader({ load, current: access.get, target, certificates, started, clock, logger })
+  const onFailed = (errors: readonly string[]) => {
+    void manager.report(`${serviceLine(access.get())}; the last reload failed: ${errors.join('; ')}`)
+  }
+  return new Reloader({ load, current: access.get, target, certificates, started, onFailed, clock, logger })
 }
 
 async function makeReleases(

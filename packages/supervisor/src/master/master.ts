@@ -20,7 +20,7 @@ import { metricsExport } from './metrics-export.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 import { sharedSites } from './render-hosts.ts'
 import { keepFresh, lockInstance, runFiles } from './run-directory.ts'
-import { startSummary } from './start-summary.ts'
+import { serviceLine, startSummary } from './start-summary.ts'
 import { listenUrls, writeReport } from './status.ts'
 
 /** Once the workers have ended, render hosts have only background renders left. */
@@ -47,7 +47,9 @@ export class Master {
     this.#logFiles = new LogFiles(clock, logger)
     const service = {
       start: () => this.#start(),
+      status: () => serviceLine(this.#require().spec()),
       drain: () => this.#drain(),
+      drainMs: () => this.#drainMs(),
       reload: () => this.#parts?.reloader.reload(),
       cut: () => {
         this.#parts?.workers.cut()
@@ -207,10 +209,14 @@ export class Master {
     if (!(isForPerson && process.stdout.isTTY)) process.stdout.write(`${prefixOn(1, 'info')}${JSON.stringify(line)}\n`)
   }
 
+  #drainMs(): number {
+    return this.#require().spec().config.scaling.graceful_shutdown_timeout_secs * 1000
+  }
+
   async #drain(): Promise<void> {
-    const { spec, workers, hosts, tasks } = this.#require()
+    const { workers, hosts, tasks } = this.#require()
     tasks.close()
-    const cut = await workers.drain(spec().config.scaling.graceful_shutdown_timeout_secs * 1000)
+    const cut = await workers.drain(this.#drainMs())
     await hosts.shared.drain(HOST_DRAIN_MS)
     this.#deps.logger.info({ cut }, `stopped; ${cut} requests and connections were cut`)
   }

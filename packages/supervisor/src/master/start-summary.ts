@@ -15,19 +15,28 @@ function addressesOf(site: SiteConfig, { listen }: GenerationSpec): string {
   return names.map((name) => `${scheme}://${name}${port}/`).join(' ')
 }
 
+function countedSites({ sites }: GenerationSpec): string {
+  return sites.length === 1 ? '1 site' : `${sites.length} sites`
+}
+
+function boundAddresses({ listen }: GenerationSpec): string {
+  return listen.map(({ host, port, socket }) => (socket === undefined ? `${host}:${port}` : `unix:${socket}`)).join(', ')
+}
+
+/** Says in one line which configuration is in service. */
+export function serviceLine(spec: GenerationSpec): string {
+  return `generation ${spec.generation}: ${countedSites(spec)} on ${boundAddresses(spec)}`
+}
+
 /** Tells a person at a terminal which sites are served, on which addresses, and how to stop the server. */
 export function startSummary(spec: GenerationSpec, tookMs: number): string {
   const shown = spec.sites.slice(0, MOST_SITES)
   const width = Math.max(0, ...shown.map((site) => site.id.length))
   const rest = spec.sites.length - shown.length
-  const count = spec.sites.length === 1 ? '1 site' : `${spec.sites.length} sites`
-  const bound = spec.listen
-    .map(({ host, port, socket }) => (socket === undefined ? `${host}:${port}` : `unix:${socket}`))
-    .join(', ')
   const mode = spec.sites.some((site) => site.mode === 'development') ? ', development mode' : ''
   return [
     '',
-    `  svc ${PRODUCT_VERSION} serves ${count} on ${bound} (ready in ${tookMs} ms${mode})`,
+    `  svc ${PRODUCT_VERSION} serves ${countedSites(spec)} on ${boundAddresses(spec)} (ready in ${tookMs} ms${mode})`,
     '',
     ...shown.map((site) => `  ${site.id.padEnd(width)}  ${addressesOf(site, spec)}  ${site.root}`),
     ...(rest > 0 ? [`  and ${rest} more: svc sites`] : []),

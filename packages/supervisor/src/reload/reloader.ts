@@ -63,6 +63,8 @@ interface ReloaderOptions {
   readonly certificates: Certificates
   /** Resolves when the instance has started. No reload runs before: it would interfere with processes that are starting. */
   readonly started: Promise<void>
+  /** A reload has failed, and the generation before it stays in service. */
+  readonly onFailed: (errors: readonly string[]) => void
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -110,6 +112,7 @@ export class Reloader {
       logger.info(facts, 'reloaded')
     } else {
       logger.error({ alert: 'reload_failed', errors }, 'reload failed; the old configuration stays in service')
+      this.#options.onFailed(errors)
       await certificates.recheck()
     }
     return report
