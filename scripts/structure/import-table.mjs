@@ -41,5 +41,5 @@ export const importTable = {
   supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache', 'processes', 'redis'] },
   'site-unit': { code: ['core', 'config', 'telemetry', 'protocol', 'cache', 'processes'] },
   // A command loads what it needs: the code of the server takes as much time as the rest of a start.
-  cli: { code: ['core', 'protocol', 'http'], late: ['config', 'auth', 'site', 'admin', 'supervisor', 'site-unit'] },
+  cli: { code: ['core', 'protocol', 'http'], late: ['config', 'auth', 'site', 'admin', 'redis', 'supervisor', 'site-unit'] },
 }

@@ -6,6 +6,7 @@ import { CliError } from './command-line/errors.ts'
 import { explainUsage, helpCommand } from './command-line/explain-usage.ts'
 import { printMessage } from './command-line/output.ts'
 import { configCommands } from './commands/config.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { newCommand } from './commands/new.ts'
 import { purgeCommands } from './commands/purge.ts'
 import { reloadCommand } from './commands/reload.ts'
@@ -23,6 +24,7 @@ const commands: readonly AddCommand[] = [
   reloadCommand,
   stopCommand,
   statusCommand,
+  doctorCommand,
   sitesCommand,
   routesCommand,
   purgeCommands,

@@ -1,5 +1,5 @@
 export { type ConfigProblem, formatProblem, plainHostnames, type ServerSpec, type WebSpec } from '@svc/vhosts'
-export { certificatePlaces } from './certificates/certificate-uses.ts'
+export { certificatePlaces, certificateUses } from './certificates/certificate-uses.ts'
 export { coversName } from './certificates/load-certificates.ts'
 export {
   type CertificateFiles,

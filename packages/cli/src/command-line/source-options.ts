@@ -23,11 +23,11 @@ export function withConfigOption(yargs: Argv) {
   return yargs.option('config', { type: 'string', requiresArg: true, describe: CONFIG_HELP })
 }
 
-/** Adds `--config` and `--dir`: the options of commands that speak to a running server. */
+/** Adds `--config`, `--platform` and `--dir`: the options of commands that speak to a running server. */
 export function withServerOptions(yargs: Argv) {
-  return withConfigOption(yargs)
+  return withPlatform(yargs)
     .option('dir', { type: 'string', requiresArg: true, describe: 'The directory of "svc serve <dir>"' })
-    .conflicts('dir', 'config')
+    .conflicts('dir', ['config', 'platform'])
 }
 
 /** Adds `--json` to them. */

@@ -1,4 +1,5 @@
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
+import type { LoadedConfig } from '@svc/config'
 import { ExitCode } from '@svc/protocol'
 import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
@@ -10,6 +11,41 @@ import { unitFile } from './unit-file.ts'
 interface SystemdArgs extends SourceArgs {
   readonly site: string | undefined
   readonly user: string
+}
+
+/** A unit of an installation. */
+interface Unit {
+  /** Id of a site with a process of its own. @default the unit of the server */
+  readonly site?: string
+  readonly user: string
+  /** Absolute path of the directory that the product is installed in. */
+  readonly installation: string
+}
+
+/**
+ * Returns the text of a unit file for a configuration.
+ * @throws CLI_USAGE if no unit can serve it
+ */
+export async function unitText(loaded: LoadedConfig, { site, user, installation: directory }: Unit): Promise<string> {
+  const { server, cache, scaling } = loaded.config
+  if (server.run_dir.startsWith('/tmp/')) {
+    throw new CliError(
+      'CLI_USAGE',
+      `a unit has a /tmp of its own: set server.run_dir to another place than ${server.run_dir}, e.g. /run/svc`,
+    )
+  }
+  const [configFile] = loaded.files
+  if (configFile === undefined) throw new CliError('CLI_USAGE', 'a unit needs a config file; name one with --config')
+  const { logPaths } = await import('@svc/supervisor')
+  return unitFile({
+    installation: directory,
+    user,
+    configFile: resolve(configFile),
+    directories: { run: server.run_dir, state: server.state_dir, cache: cache.dir },
+    logFiles: logPaths(loaded),
+    drainSeconds: scaling.graceful_shutdown_timeout_secs,
+    site,
+  })
 }
 
 /** `svc systemd`: prints a unit file for the server, or for a site with a process of its own. */
@@ -30,27 +66,8 @@ export const systemdCommand = command<SystemdArgs>({
       const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
-    const { server, cache, scaling } = loaded.config
-    if (server.run_dir.startsWith('/tmp/')) {
-      throw new CliError(
-        'CLI_USAGE',
-        `a unit has a /tmp of its own: set server.run_dir to another place than ${server.run_dir}, e.g. /run/svc`,
-      )
-    }
-    const [configFile] = loaded.files
-    if (configFile === undefined) throw new CliError('CLI_USAGE', 'a unit needs a config file; name one with --config')
-    const { logPaths } = await import('@svc/supervisor')
-    printData(
-      unitFile({
-        installation: resolve(installation()),
-        user,
-        configFile: resolve(dirname(configFile), configFile),
-        directories: { run: server.run_dir, state: server.state_dir, cache: cache.dir },
-        logFiles: logPaths(loaded),
-        drainSeconds: scaling.graceful_shutdown_timeout_secs,
-        site,
-      }),
-    )
+    const where = resolve(installation())
+    printData(await unitText(loaded, { ...(site === undefined ? {} : { site }), user, installation: where }))
     return ExitCode.ok
   },
 })
