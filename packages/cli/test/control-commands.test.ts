@@ -81,6 +81,23 @@ test('status and sites show what the server says, as text and as JSON', async (t
   assert.deepEqual(JSON.parse(sitesJson?.stdout ?? ''), status.sites)
 })
 
+test('a server of a platform file alone is found by that file, and by no other', async (t) => {
+  const dir = instance(t)
+  const app = '[[apps]]\nname = "b"\nhostname = "b.org"\nsource = "site"\n'
+  writeFiles(dir, { 'p/platform.toml': `[server]\nrun_dir = "own"\n${app}`, 'p/more.toml': app })
+  await scriptMaster(t, `${dir}/p/own/control.sock`, { status: () => status })
+  const outcomes = await Promise.all([
+    runSvc(t, ['status', '--platform', 'p/platform.toml'], { cwd: dir }),
+    runSvc(t, ['status', '--config', 'p/platform.toml'], { cwd: dir }),
+    runSvc(t, ['status', '--config', 'svc.config.toml', '--platform', 'p/more.toml'], { cwd: dir }),
+    runSvc(t, ['status', '--platform', 'p/platform.toml', '--dir', '.'], { cwd: dir }),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ code }) => code),
+    [0, 0, 69, 64],
+  )
+})
+
 test('reload prints what changed, and what needs a restart beside it', async (t) => {
   const dir = instance(t)
   await scriptMaster(t, `${dir}/run/control.sock`, { reload: () => reloaded })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Child, repositoryRoot, tempDir, writeFiles } from '@svc/testkit'
 import { runSvc } from './run-svc.ts'
@@ -54,6 +54,17 @@ test('the server may write its log files, and a site none', async (t) => {
   assert.match(server, /^LogsDirectory=svc\nReadWritePaths=\/srv\/logs$/m)
   const { stdout: site } = await runSvc(t, ['systemd', '--site', 'shop', '--config', config])
   assert.doesNotMatch(site, /LogsDirectory|\/srv\/logs/)
+})
+
+test('the unit of a server with a platform file beside its config file names both', async (t) => {
+  const config = configured(t)
+  const platform = join(dirname(config), 'platform.toml')
+  writeFileSync(platform, '[[apps]]\nname = "docs"\nhostname = "docs.test"\nsource = "site"\n')
+  const beside = await runSvc(t, ['systemd', '--config', config, '--platform', platform])
+  assert.match(beside.stdout, new RegExp(`^ExecStart=.* serve --config ${config} --platform ${platform}$`, 'm'))
+  const run = { SVC_SERVER__RUN_DIR: '/run/svc' }
+  const alone = await runSvc(t, ['systemd', '--platform', platform], { env: run })
+  assert.match(alone.stdout, new RegExp(`^ExecStart=.* serve --config ${platform}$`, 'm'))
 })
 
 test('systemd finds nothing wrong with the units, and little that they may do beyond their work', async (t) => {

@@ -40,7 +40,7 @@ export function withPlatform(yargs: Argv) {
   return withConfigOption(yargs).option('platform', {
     type: 'string',
     requiresArg: true,
-    describe: 'Platform file with [[apps]]',
+    describe: 'File with [[apps]]: added to --config, or without --config the config file itself',
   })
 }
 

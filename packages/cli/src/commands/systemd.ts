@@ -5,7 +5,7 @@ import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { installation } from '../command-line/installation.ts'
 import { printData } from '../command-line/output.ts'
-import { loadOrComplain, type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
+import { loadOrComplain, type SourceArgs, withPlatform } from '../command-line/source-options.ts'
 import { unitFile } from './unit-file.ts'
 
 interface SystemdArgs extends SourceArgs {
@@ -20,13 +20,15 @@ interface Unit {
   readonly user: string
   /** Absolute path of the directory that the product is installed in. */
   readonly installation: string
+  /** Options that the configuration was loaded with. */
+  readonly args: SourceArgs
 }
 
 /**
  * Returns the text of a unit file for a configuration.
  * @throws CLI_USAGE if no unit can serve it
  */
-export async function unitText(loaded: LoadedConfig, { site, user, installation: directory }: Unit): Promise<string> {
+export async function unitText(loaded: LoadedConfig, { site, user, installation: directory, args }: Unit): Promise<string> {
   const { server, cache, scaling } = loaded.config
   if (server.run_dir.startsWith('/tmp/')) {
     throw new CliError(
@@ -41,6 +43,8 @@ export async function unitText(loaded: LoadedConfig, { site, user, installation:
     installation: directory,
     user,
     configFile: resolve(configFile),
+    // Alone it is the config file.
+    platformFile: args.config === undefined || args.platform === undefined ? undefined : resolve(args.platform),
     directories: { run: server.run_dir, state: server.state_dir, cache: cache.dir },
     logFiles: logPaths(loaded),
     drainSeconds: scaling.graceful_shutdown_timeout_secs,
@@ -53,7 +57,7 @@ export const systemdCommand = command<SystemdArgs>({
   usage: 'systemd',
   describe: 'Print the systemd unit of the server or of a site',
   options: (yargs) =>
-    withConfigOption(yargs)
+    withPlatform(yargs)
       .option('site', { type: 'string', requiresArg: true, describe: 'Print the unit of this site, which has process = "own"' })
       .option('user', { type: 'string', requiresArg: true, default: 'svc', describe: 'User of the unit' })
       .example('$0 systemd > /etc/systemd/system/svc.service', 'the server')
@@ -67,7 +71,7 @@ export const systemdCommand = command<SystemdArgs>({
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
     const where = resolve(installation())
-    printData(await unitText(loaded, { ...(site === undefined ? {} : { site }), user, installation: where }))
+    printData(await unitText(loaded, { ...(site === undefined ? {} : { site }), user, installation: where, args }))
     return ExitCode.ok
   },
 })

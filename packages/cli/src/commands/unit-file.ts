@@ -6,6 +6,8 @@ interface UnitFileInputs {
   readonly installation: string
   readonly user: string
   readonly configFile: string
+  /** The platform file beside it, if there is one. */
+  readonly platformFile?: string | undefined
   /** Of the server. */
   readonly directories: { readonly run: string; readonly state: string; readonly cache: string }
   /** Log files that the server writes. */
@@ -90,8 +92,9 @@ function logLines({ logFiles, site }: UnitFileInputs): string[] {
   return ['LogsDirectory=svc', ...Array.from(others, (dir) => `ReadWritePaths=${word(dir)}`)]
 }
 
-function commandOf({ installation, configFile, site }: UnitFileInputs): string {
-  const rest = site === undefined ? ['--config', configFile] : ['--site', site]
+function commandOf({ installation, configFile, platformFile, site }: UnitFileInputs): string {
+  const platform = platformFile === undefined ? [] : ['--platform', platformFile]
+  const rest = site === undefined ? ['--config', configFile, ...platform] : ['--site', site]
   return [join(installation, 'bin/node'), join(installation, 'dist/cli.js'), 'serve', ...rest].map(word).join(' ')
 }
 

@@ -15,7 +15,7 @@ const PROPERTIES = 'LoadState,ActiveState,UnitFileState,FragmentPath,NeedDaemonR
 /** Prints a unit as `svc systemd` does. */
 type PrintUnit = (
   loaded: LoadedConfig,
-  unit: { readonly site?: string; readonly user: string; readonly installation: string },
+  unit: { readonly site?: string; readonly user: string; readonly installation: string; readonly args: SourceArgs },
 ) => Promise<string>
 
 function optionsOf({ config, platform, dir }: SourceArgs): string {
@@ -119,7 +119,7 @@ export async function examined(args: SourceArgs, machine: Machine, printUnit: Pr
     askUnit,
     unitText: async (unit) => {
       if (loaded === undefined) throw new CliError('CLI_CONFIG', 'the configuration is not valid')
-      return await printUnit(loaded, unit)
+      return await printUnit(loaded, { ...unit, args })
     },
   }
 }
