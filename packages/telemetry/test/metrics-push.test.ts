@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { ManualClock, OtlpReceiver, waitFor } from '@svc/testkit'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { ManualClock, OtlpReceiver, tempDir, waitFor, writeCertificate } from '@svc/testkit'
 import { HistogramFamily, NumberFamily } from '../src/metrics/families.ts'
 import { MetricSet } from '../src/metrics/metric-set.ts'
 import { MetricsPush } from '../src/otlp/metrics-push.ts'
@@ -67,6 +69,27 @@ for (const protocol of ['http', 'grpc'] as const) {
     clock.advance(1)
     await waitFor('the second push', () => receiver.requests.length === 2)
     assert.deepEqual(states, [])
+  })
+}
+
+for (const protocol of ['http', 'grpc'] as const) {
+  test(`a collector that speaks ${protocol} over TLS gets nothing before its certificate is trusted`, async (t) => {
+    const certificate = writeCertificate(tempDir(t, 'otlp'), 'collector', { commonName: 'localhost', hosts: ['localhost'] })
+    const startReceiver = () => OtlpReceiver.start(t, protocol, { certificate })
+    const [first, second] = [await startReceiver(), await startReceiver()]
+    const { push, states, target } = started(t, first.url.replace('127.0.0.1', 'localhost'), protocol)
+    await push.start()
+    assert.equal(first.requests.length, 0)
+    assert.match(states.join(), /^https:\/\/localhost:\d+\S* is away$/)
+
+    const trusted = getCACertificates()
+    t.after(() => setDefaultCACertificates(trusted))
+    setDefaultCACertificates([...trusted, readFileSync(certificate.cert, 'utf8')])
+    // Another one: gRPC keeps what it trusts as long as it knows an address.
+    target.endpoint = second.url.replace('127.0.0.1', 'localhost')
+    await push.start()
+    const [point] = second.points
+    assert.deepEqual([point?.metric, point?.value], ['http_requests_total', 7])
   })
 }
 

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import type { handleUnaryCall } from '@grpc/grpc-js'
+import type { CertificatePaths } from '../certificates.ts'
 import type { Cleanup } from '../processes/temp-dir.ts'
 import { waitFor } from '../processes/wait-for.ts'
 import type { ReceivedPoint, ReceivedSpan } from './otlp-messages.ts'
@@ -15,6 +18,12 @@ interface ReceivedRequest {
   readonly authorization: string | undefined
 }
 
+/** How a receiver listens. */
+interface Options {
+  readonly port?: number
+  readonly certificate?: CertificatePaths | undefined
+}
+
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 /** A collector that keeps all that it gets. */
@@ -24,6 +33,7 @@ export class OtlpReceiver {
   readonly requests: ReceivedRequest[] = []
   /** True: it refuses all that comes, for good. */
   refuses = false
+  #scheme = 'http'
   #port = 0
 
   get port(): number {
@@ -31,16 +41,17 @@ export class OtlpReceiver {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`
+    return `${this.#scheme}://127.0.0.1:${this.port}`
   }
 
-  /** Starts a receiver that ends with the test. `port`: 0 for a free one. */
-  static async start(t: Cleanup, protocol: 'grpc' | 'http', port = 0): Promise<OtlpReceiver> {
+  /** Starts a receiver that ends with the test. `port`: 0 for a free one; `certificate`: it speaks TLS. */
+  static async start(t: Cleanup, protocol: 'grpc' | 'http', { port = 0, certificate }: Options = {}): Promise<OtlpReceiver> {
     // Loaded here alone: few tests need it.
     const messages = await import('./otlp-messages.ts')
     const receiver = new OtlpReceiver()
     const received: OnRequest = (request, bytes) => receiver.#take(messages, request, bytes)
-    const { listenedPort, close } = await (protocol === 'http' ? listenHttp(received, port) : listenGrpc(received, port))
+    const { listenedPort, close } = await (protocol === 'http' ? listenHttp : listenGrpc)(received, port, tlsOf(certificate))
+    receiver.#scheme = certificate === undefined ? 'http' : 'https'
     receiver.#port = listenedPort
     receiver.close = close
     t.after(close)
@@ -70,16 +81,22 @@ export class OtlpReceiver {
 }
 
 type Messages = typeof import('./otlp-messages.ts')
+type TlsIdentity = { readonly cert: Buffer; readonly key: Buffer } | undefined
 type OnRequest = (request: ReceivedRequest, bytes: Uint8Array) => boolean
 
-async function listenHttp(received: OnRequest, port: number) {
-  const server = createServer(async (request, response) => {
+function tlsOf(paths: CertificatePaths | undefined): TlsIdentity {
+  return paths === undefined ? undefined : { cert: readFileSync(paths.cert), key: readFileSync(paths.key) }
+}
+
+async function listenHttp(received: OnRequest, port: number, tls: TlsIdentity) {
+  const listener: RequestListener = async (request, response) => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
     const { 'content-type': contentType = '', authorization } = request.headers
     const isTaken = received({ path: request.url ?? '', contentType, authorization }, Buffer.concat(pieces))
     response.writeHead(isTaken ? 200 : 400, { 'content-type': 'application/x-protobuf' }).end()
-  })
+  }
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const close = () => {
@@ -89,7 +106,7 @@ async function listenHttp(received: OnRequest, port: number) {
   return { listenedPort: (server.address() as AddressInfo).port, close }
 }
 
-async function listenGrpc(received: OnRequest, port: number) {
+async function listenGrpc(received: OnRequest, port: number, tls: TlsIdentity) {
   const { Server, ServerCredentials, status } = await import('@grpc/grpc-js')
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES })
   const same = (bytes: Buffer) => bytes
@@ -106,6 +123,8 @@ async function listenGrpc(received: OnRequest, port: number) {
     server.register(path, handle, same, same, 'unary')
   }
   const bind = promisify(server.bindAsync.bind(server))
-  const listenedPort = await bind(`127.0.0.1:${port}`, ServerCredentials.createInsecure())
+  const pair = tls && [{ cert_chain: tls.cert, private_key: tls.key }]
+  const credentials = pair === undefined ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(null, pair)
+  const listenedPort = await bind(`127.0.0.1:${port}`, credentials)
   return { listenedPort, close: async () => server.forceShutdown() }
 }
