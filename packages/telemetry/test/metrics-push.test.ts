@@ -7,6 +7,9 @@ import { HistogramFamily, NumberFamily } from '../src/metrics/families.ts'
 import { MetricSet } from '../src/metrics/metric-set.ts'
 import { MetricsPush } from '../src/otlp/metrics-push.ts'
 
+// gRPC reads it when it is loaded, and then trusts nothing else.
+delete process.env['GRPC_DEFAULT_SSL_ROOTS_FILE_PATH']
+
 /** A process that has counted some requests. */
 function counted(requests: number) {
   const set = new MetricSet()
