@@ -8,9 +8,9 @@ import {
   addRedisCommands,
   addTraceMetrics,
   CacheMetrics,
-  createRequestIds,
   type HttpMetrics,
   type MetricSet,
+  RequestIds,
   RequestTracer,
 } from '@svc/telemetry'
 import { RevocationList } from './access/revocation-list.ts'
@@ -157,7 +157,7 @@ function createCaches({ workerId, master, log, metrics, generations, renderer, p
   }
   const warmer = new Warmer({ ...ofPages, renderer })
   const pages = new PageQueue(ofPages)
-  const makeRequestId = createRequestIds()
+  const makeRequestId = new RequestIds().next
   const l0 = new WorkerL0({
     generation: () => generations.current,
     ledger,

@@ -1,7 +1,7 @@
 import type { CloseStack } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { TaskRequest, TaskResponse } from '@svc/protocol'
-import { createRequestIds } from '@svc/telemetry'
+import { RequestIds } from '@svc/telemetry'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { RunClaims } from '../tasks/run-claims.ts'
 import { RunHistory } from '../tasks/run-history.ts'
@@ -24,7 +24,7 @@ export async function makeTasks(
     history,
     request: inTurn(workers),
     onEnded: (_task, { state }) => metrics.countRun(state),
-    newId: createRequestIds(),
+    newId: new RequestIds().next,
     clock,
     logger,
   })

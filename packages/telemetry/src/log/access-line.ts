@@ -9,7 +9,8 @@ function isControl(code: number): boolean {
   return (code >= 0x7f && code <= 0x9f) || code === 0x2028 || code === 0x2029
 }
 
-function text(value: string): string {
+/** A value as JSON, cut if it is long, without control characters. */
+export function quotedText(value: string): string {
   const quoted = JSON.stringify(value.length > MAX_VALUE_CHARS ? value.slice(0, MAX_VALUE_CHARS) : value)
   for (let i = 0; i < quoted.length; i++) if (isControl(quoted.charCodeAt(i))) return withEscapes(quoted)
   return quoted
@@ -21,7 +22,7 @@ function withEscapes(quoted: string): string {
 }
 
 /** Formats a time, remembering the last one: many requests of one millisecond share its text. */
-function isoClock(): (ms: number) => string {
+export function isoClock(): (ms: number) => string {
   let lastMs = -1
   let lastIso = ''
   return (time) => {
@@ -34,14 +35,14 @@ function isoClock(): (ms: number) => string {
   }
 }
 
-/** The same as `text`, remembering the last value: most are the same for many requests in a row. */
+/** The same as `quotedText`, remembering the last value: most are the same for many requests in a row. */
 function rememberedText(): (value: string) => string {
   let last = ''
   let lastQuoted = '""'
   return (value) => {
     if (value !== last) {
       last = value
-      lastQuoted = text(value)
+      lastQuoted = quotedText(value)
     }
     return lastQuoted
   }
@@ -63,7 +64,7 @@ function createJsonFormatter(iso: (ms: number) => string): (entry: AccessEntry) 
   const client = rememberedText()
   const agent = rememberedText()
   return (entry) =>
-    `{"time":"${iso(entry.startedAt)}","request_id":${text(entry.requestId)},"site":${site(entry.site)},"method":${method(entry.method)},"path":${path(withoutQuery(entry.path))},"status":${entry.status},"bytes":${entry.bytes},"duration_ms":${Math.round(entry.durationMs * 1000) / 1000},"cache":${cache(entry.cache)},"client":${client(entry.client)},"user_agent":${agent(entry.userAgent)}${traceIds(entry)}}\n`
+    `{"time":"${iso(entry.startedAt)}","request_id":${quotedText(entry.requestId)},"site":${site(entry.site)},"method":${method(entry.method)},"path":${path(withoutQuery(entry.path))},"status":${entry.status},"bytes":${entry.bytes},"duration_ms":${Math.round(entry.durationMs * 1000) / 1000},"cache":${cache(entry.cache)},"client":${client(entry.client)},"user_agent":${agent(entry.userAgent)}${traceIds(entry)}}\n`
 }
 
 function traceIds({ trace }: AccessEntry): string {
@@ -71,7 +72,7 @@ function traceIds({ trace }: AccessEntry): string {
 }
 
 function prettyAccess(entry: AccessEntry, time: string): string {
-  const path = text(withoutQuery(entry.path)).slice(1, -1)
+  const path = quotedText(withoutQuery(entry.path)).slice(1, -1)
   const cache = entry.cache === '' ? '' : ` ${entry.cache}`
-  return `${time.slice(11, 23)} ${text(entry.client).slice(1, -1)} ${text(entry.method).slice(1, -1)} ${path} ${entry.status} ${entry.bytes}B ${entry.durationMs.toFixed(1)}ms${cache} ${entry.site}\n`
+  return `${time.slice(11, 23)} ${quotedText(entry.client).slice(1, -1)} ${quotedText(entry.method).slice(1, -1)} ${path} ${entry.status} ${entry.bytes}B ${entry.durationMs.toFixed(1)}ms${cache} ${entry.site}\n`
 }

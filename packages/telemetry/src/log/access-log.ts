@@ -1,5 +1,8 @@
 import type { AccessEntry } from './access-entry.ts'
 import { type AccessFormat, createAccessFormatter } from './access-line.ts'
+import { HitLines } from './hit-lines.ts'
+import { LineQueue } from './line-queue.ts'
+import { RequestIds } from './request-id.ts'
 
 /** Names of the logs that a line is for: paths of files, or "" for the log of the server. */
 export type LogNames = readonly string[]
@@ -19,6 +22,9 @@ interface AccessLogOptions {
   readonly sendTo?: (path: string, line: string) => void
 }
 
+/** A request that L0 answered; one without an id gets a new one. */
+export type HitEntry = Omit<AccessEntry, 'requestId' | 'cache'> & { readonly requestId: string | undefined }
+
 /** Writes a line for each request. */
 export class AccessLog {
   readonly #format: (entry: AccessEntry) => string
@@ -26,12 +32,23 @@ export class AccessLog {
   readonly #output: AccessLogOptions['output']
   readonly #prefix: string
   readonly #sendTo: AccessLogOptions['sendTo']
+  /** Undefined: lines of responses from L0 are written like all others. */
+  readonly #hits: HitLines | undefined
+  readonly #ids = new RequestIds()
 
   constructor({ format, output, prefix = '', sendTo }: AccessLogOptions) {
     this.#format = createAccessFormatter(format)
     this.#output = output
     this.#prefix = prefix
     this.#sendTo = sendTo
+    if (format === 'json' && output instanceof LineQueue) this.#hits = new HitLines(output, prefix, this.#ids)
+  }
+
+  /** Writes the line of a request that L0 answered. */
+  hit(entry: HitEntry, names: LogNames): void {
+    const isPlain = entry.requestId === undefined && entry.trace === undefined && names.length === 1 && names[0] === ''
+    if (isPlain && this.#hits?.write(entry) === true) return
+    this.write({ ...entry, requestId: entry.requestId ?? this.#ids.next(), cache: 'l0-hit' }, names)
   }
 
   write(entry: AccessEntry, names: LogNames = serverLog): void {

@@ -9,6 +9,15 @@ interface LineQueueOptions {
   readonly onDropping?: (reason: string) => void
 }
 
+/** Room for lines, which one queue fills. */
+interface LineBlock {
+  bytes: Buffer
+  end: number
+}
+
+/** Most bytes of UTF-8 for one unit of a string. */
+const UTF8_BYTES_PER_UNIT = 3
+const BLOCK_BYTES = 64 * 1024
 const DEFAULT_MAX_BUFFERED_BYTES = 4 * 1024 * 1024
 /**
  * Least time between the beginnings of two writes, unless there is enough for the largest one: a write costs as much as some dozens of
@@ -40,9 +49,13 @@ export class LineQueue {
   readonly #sink: ByteSink
   readonly #maxBufferedBytes: number
   readonly #onDropping: ((reason: string) => void) | undefined
-  #lines: string[] = []
   #chunks: Buffer[] = []
-  #lineChars = 0
+  /** Lines are written into one block, and leave it without being copied. */
+  readonly #block = { bytes: Buffer.alloc(0), end: 0 }
+  /** Lines before it have been taken out of the block. */
+  #blockStart = 0
+  /** Of the chunks and the block. */
+  #queuedBytes = 0
   #pending: Buffer = Buffer.alloc(0)
   #isScheduled = false
   #isWriting = false
@@ -70,24 +83,48 @@ export class LineQueue {
 
   /** Queues a line, which ends in a newline. @returns false if it is dropped */
   write(line: string): boolean {
-    if (!this.#hasRoom) {
-      this.#drop(1)
-      return false
-    }
-    this.#lines.push(line)
-    this.#lineChars += line.length
-    this.#schedule()
+    const block = this.reserve(line.length * UTF8_BYTES_PER_UNIT)
+    if (block === undefined) return false
+    this.commit(block.end + block.bytes.write(line, block.end))
     return true
   }
 
-  /** Queues whole lines as bytes, which must not change any more. A queue takes either lines or bytes. */
+  /**
+   * Room for a line, to be written into `bytes` from `end` on, and queued with `commit` before anything else is done with the queue.
+   * @param size its most bytes
+   * @returns undefined if the line is dropped
+   */
+  reserve(size: number): Readonly<LineBlock> | undefined {
+    if (!this.#hasRoom) {
+      this.#drop(1)
+      return undefined
+    }
+    const block = this.#block
+    if (block.bytes.byteLength - block.end < size) {
+      this.#takeLines()
+      block.bytes = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, size))
+      block.end = 0
+      this.#blockStart = 0
+    }
+    return block
+  }
+
+  /** Queues the line that was written into the reserved room. @param end behind its newline */
+  commit(end: number): void {
+    this.#queuedBytes += end - this.#block.end
+    this.#block.end = end
+    this.#schedule()
+  }
+
+  /** Queues whole lines as bytes, which must not change any more. */
   append(lines: Buffer): void {
     if (!this.#hasRoom) {
       this.#drop(linesIn(lines))
       return
     }
+    this.#takeLines()
     this.#chunks.push(lines)
-    this.#lineChars += lines.byteLength
+    this.#queuedBytes += lines.byteLength
     this.#schedule()
   }
 
@@ -95,9 +132,8 @@ export class LineQueue {
     return !this.#isOver && this.#queuedSize <= this.#maxBufferedBytes
   }
 
-  /** Bytes, or characters where there are lines. */
   get #queuedSize(): number {
-    return this.#lineChars + this.#pending.byteLength
+    return this.#queuedBytes + this.#pending.byteLength
   }
 
   #schedule(): void {
@@ -135,13 +171,20 @@ export class LineQueue {
   }
 
   #collect(): void {
-    if (this.#lines.length > 0) this.#chunks.push(Buffer.from(this.#lines.join('')))
+    this.#takeLines()
     if (this.#chunks.length === 0) return
     const isOne = this.#chunks.length === 1 && this.#pending.byteLength === 0
     this.#pending = (isOne && this.#chunks[0]) || Buffer.concat([this.#pending, ...this.#chunks])
     this.#chunks = []
-    this.#lines = []
-    this.#lineChars = 0
+    this.#queuedBytes = 0
+  }
+
+  /** Makes a chunk of the lines in the block. */
+  #takeLines(): void {
+    const { bytes, end } = this.#block
+    if (end === this.#blockStart) return
+    this.#chunks.push(bytes.subarray(this.#blockStart, end))
+    this.#blockStart = end
   }
 
   /** As many whole lines as one write may carry; a single longer line goes alone. */

@@ -5,7 +5,6 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import type { handleUnaryCall } from '@grpc/grpc-js'
-import type { CertificatePaths } from '../certificates.ts'
 import type { Cleanup } from '../processes/temp-dir.ts'
 import { waitFor } from '../processes/wait-for.ts'
 import type { ReceivedPoint, ReceivedSpan } from './otlp-messages.ts'
@@ -16,6 +15,12 @@ interface ReceivedRequest {
   readonly path: string
   readonly contentType: string
   readonly authorization: string | undefined
+}
+
+/** PEM files. */
+interface CertificatePaths {
+  readonly cert: string
+  readonly key: string
 }
 
 /** How a receiver listens. */

@@ -23,7 +23,7 @@ function beginTrace(tracer: HitTracer, ask: ReadyRequest, isTrusted: boolean, is
 
 /** Records the span of a request that L0 has answered, if it is sampled. */
 export function recordHit(tracer: HitTracer, hit: HitRequest, status: number, bytes: number, durationMs: number): void {
-  const { trace } = hit
-  if (trace === undefined) return
-  tracer.record(requestSpan({ ...hit, trace, cache: 'l0-hit', status, bytes, durationMs, isFailed: false }))
+  const { trace, requestId } = hit
+  if (trace === undefined || requestId === undefined) return
+  tracer.record(requestSpan({ ...hit, requestId, trace, cache: 'l0-hit', status, bytes, durationMs, isFailed: false }))
 }

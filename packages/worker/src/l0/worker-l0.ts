@@ -309,7 +309,7 @@ export class WorkerL0 implements ReadyResponses {
     const client = this.#clientOf(ask)
     const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
     return {
-      requestId: givenId ?? this.#options.makeRequestId(),
+      requestId: givenId ?? (trace === undefined ? undefined : this.#options.makeRequestId()),
       logs: facts.accessLogs,
       trace,
       pathGroup: facts.pathGroup,

@@ -15,10 +15,9 @@ import type { RequestContext, RequestOutcome } from './request-context.ts'
 import { cacheWord } from './response-head.ts'
 
 /** A request that L0 answered, as far as it is logged. */
-export type HitRequest = Pick<
-  AccessEntry,
-  'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent' | 'referrer' | 'httpVersion'
-> & {
+export type HitRequest = Pick<AccessEntry, 'site' | 'method' | 'path' | 'client' | 'userAgent' | 'referrer' | 'httpVersion'> & {
+  /** Undefined: it has none yet. */
+  readonly requestId: string | undefined
   readonly logs: LogNames
   /** Undefined: it is not sampled. */
   readonly trace: RequestTrace | undefined
@@ -95,9 +94,12 @@ export class RequestLog {
 
   /** Writes down a request that L0 has answered. */
   hit(request: HitRequest, status: number, bytes: number, durationMs: number): void {
-    this.#accessLog?.write(
-      { ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' },
-      request.logs,
+    if (this.#accessLog === undefined) return
+    const { requestId, site, method, path, client, userAgent, referrer, httpVersion, trace, logs } = request
+    const startedAt = Date.now() - durationMs
+    this.#accessLog.hit(
+      { startedAt, requestId, site, method, path, status, bytes, durationMs, client, userAgent, referrer, httpVersion, trace },
+      logs,
     )
   }
 
