@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { socketUnitFile } from '../packages/cli/src/commands/socket-unit-file.ts'
 import { unitFile } from '../packages/cli/src/commands/unit-file.ts'
 import { loadConfig } from '../packages/config/src/index.ts'
 
@@ -16,6 +17,7 @@ try {
   await writeFile(join(dir, 'svc.config.toml'), '')
   const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join('\n'))
+  await writeFile(join(root, 'systemd/svc.socket'), `${await socketUnitFile(loaded.listen)}\n`)
   for (const [name, site] of Object.entries(units)) {
     const text = unitFile({
       installation: '/opt/svc/current',

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Child, repositoryRoot, tempDir, writeFiles } from '@svc/testkit'
+import { socketUnitFile } from '../src/commands/socket-unit-file.ts'
 import { runSvc } from './run-svc.ts'
 
 /** Tenths of the score of systemd-analyze. */
@@ -97,13 +98,41 @@ test('systemd finds nothing wrong with the units, and little that they may do be
   }
 })
 
+test('the socket unit has the TCP addresses, and one without any is refused', async (t) => {
+  const config = configured(t, 'listen = "0.0.0.0:80"\n')
+  const { stdout } = await runSvc(t, ['systemd', '--socket', '--config', config])
+  assert.match(stdout, /^ListenStream=0\.0\.0\.0:80\nBindIPv6Only=both$/m)
+  const file = join(tempDir(t), 'svc.socket')
+  writeFileSync(file, stdout)
+  writeFileSync(file.replace('.socket', '.service'), (await runSvc(t, ['systemd', '--config', config])).stdout)
+  const check = new Child(t, 'systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', file])
+  const { code } = await check.exited
+  if (code !== null) assert.deepEqual([code, check.stderr], [0, ''])
+  const refused = await runSvc(t, ['systemd', '--socket', '--config', configured(t, 'listen = "127.0.0.1:0"\n')])
+  assert.deepEqual([refused.code, refused.stdout], [64, ''])
+  assert.match(refused.stderr, /needs a listen address of TCP with a port other than 0/)
+})
+
+test('sockets on both wildcards of a port do not get in the way of each other', async () => {
+  const names = ['0.0.0.0:80', '[::]:80', 'localhost:81', 'unix:/run/a.sock', '127.0.0.1:0']
+  const text = (await socketUnitFile(names.map((name) => ({ name, isTls: false })))) ?? ''
+  assert.deepEqual(
+    text.split('\n').filter((line) => /^(?:Listen|Bind)/.test(line)),
+    ['ListenStream=0.0.0.0:80', 'ListenStream=[::]:80', 'ListenStream=127.0.0.1:81', 'BindIPv6Only=ipv6-only'],
+  )
+})
+
 test('the units of the repository are what is printed for an installation of its own', async (t) => {
   const dir = tempDir(t)
   const config = join(dir, 'svc.config.toml')
   const places = '[server]\nstate_dir = "/var/lib/svc"\nrun_dir = "/run/svc"\n[cache]\ndir = "/var/cache/svc"\n'
   const site = '[[sites]]\nid = "the-site"\nhostnames = ["a.test"]\nroot = "site"\nprocess = "own"\n'
   writeFiles(dir, { 'svc.config.toml': places + site, 'site/app/page.tsx': 'export default () => null\n' })
-  for (const [file, args] of Object.entries({ 'svc.service': [], 'svc-site.service.in': ['--site', 'the-site'] })) {
+  for (const [file, args] of Object.entries({
+    'svc.service': [],
+    'svc.socket': ['--socket'],
+    'svc-site.service.in': ['--site', 'the-site'],
+  })) {
     const { code, stdout, stderr } = await runSvc(t, ['systemd', ...args, '--config', config])
     assert.equal(code, 0, stderr)
     const text = stdout

@@ -9,6 +9,7 @@ import { ManualClock, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import type { Alerts } from '../src/alerts/alerts.ts'
 import { Analytics } from '../src/analytics/analytics.ts'
 import { WorkerFleet } from '../src/fleet/worker-fleet.ts'
+import { InheritedSockets } from '../src/listen/inherited-sockets.ts'
 import { makeAlerts, type WatchedParts } from '../src/master/alert-sources.ts'
 import { IsolateLosses } from '../src/master/instance-health.ts'
 import { RenderHosts } from '../src/master/render-hosts.ts'
@@ -115,6 +116,7 @@ export class WatchedInstance {
       current: spec,
       target,
       certificates,
+      sockets: new InheritedSockets([]),
       started: Promise.resolve(),
       onFailed: () => undefined,
       clock,

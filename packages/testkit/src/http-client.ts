@@ -20,6 +20,8 @@ export interface HttpOptions {
   readonly body?: string | Uint8Array
   readonly agent?: Agent
   readonly timeoutMs?: number
+  /** Sends it again, as browsers do, if the server has closed the kept connection that it went out on. @default false */
+  readonly retriesKept?: boolean
 }
 
 /** Without a byte; far more than a loaded machine needs. */
@@ -54,7 +56,10 @@ export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpA
     },
   )
   request.setTimeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, () => request.destroy(new Error(`no response from ${url} in time`)))
-  request.on('error', reject)
+  request.on('error', (error) => {
+    if (options.retriesKept === true && request.reusedSocket) fetchHttp(url, options).then(resolve, reject)
+    else reject(error)
+  })
   request.end(options.body)
   return promise
 }

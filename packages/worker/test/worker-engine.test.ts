@@ -127,3 +127,30 @@ test('certificates are put in force once: before a new address opens, at the com
   }
   assert.deepEqual(done, ['any at a', 'open a', 'two at b', 'open b', 'two at a', 'two at b', 'close a'])
 })
+
+test('engine node serves the sockets of the service manager beside the engine of the configuration', async () => {
+  const done: string[] = []
+  const engineOf = (own: string) => ({
+    prepareTls: () => () => undefined,
+    listen: async ({ name }: { readonly name: string }) => done.push(`${own} opens ${name}`),
+    unlisten: () => undefined,
+    ...{ tlsRebuilds: 0, lostBytes: 1, connections: 2, inFlight: 3 },
+    drain: async () => ({ cut: 4 }),
+    cut: () => void done.push(`${own} cuts`),
+  })
+  const addresses = new WorkerEngine(
+    async (own) => engineOf(own),
+    (error) => assert.fail(error),
+  )
+  const listen = [
+    { name: 'a', host: '127.0.0.1', port: 1 },
+    { name: 'b', host: '127.0.0.1', port: 2, fd: 6 },
+  ]
+  for (const generation of [1, 2]) {
+    await addresses.prepare({ generation, listen, tls: {} }, 'uws')
+    await addresses.open({ generation, listen, tls: {} })
+  }
+  addresses.cut()
+  assert.deepEqual(done, ['uws opens a', 'node opens b', 'uws cuts', 'node cuts'])
+  assert.deepEqual([addresses.connections, addresses.inFlight, await addresses.drain(1)], [4, 6, { cut: 8 }])
+})

@@ -1,15 +1,17 @@
 import { resolve } from 'node:path'
-import type { LoadedConfig } from '@svc/config'
+import type { ListenName, LoadedConfig } from '@svc/config'
 import { ExitCode } from '@svc/protocol'
 import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { installation } from '../command-line/installation.ts'
 import { printData } from '../command-line/output.ts'
 import { loadOrComplain, type SourceArgs, withPlatform } from '../command-line/source-options.ts'
+import { socketUnitFile } from './socket-unit-file.ts'
 import { unitFile } from './unit-file.ts'
 
 interface SystemdArgs extends SourceArgs {
   readonly site: string | undefined
+  readonly socket: boolean | undefined
   readonly user: string
 }
 
@@ -52,19 +54,33 @@ export async function unitText(loaded: LoadedConfig, { site, user, installation:
   })
 }
 
-/** `svc systemd`: prints a unit file for the server, or for a site with a process of its own. */
+/** @throws CLI_USAGE */
+async function socketUnit(listen: readonly ListenName[]): Promise<string> {
+  const text = await socketUnitFile(listen)
+  if (text !== undefined) return text
+  throw new CliError('CLI_USAGE', 'a socket unit needs a listen address of TCP with a port other than 0')
+}
+
+/** `svc systemd`: prints a unit file for the server, its sockets, or a site with a process of its own. */
 export const systemdCommand = command<SystemdArgs>({
   usage: 'systemd',
   describe: 'Print the systemd unit of the server or of a site',
   options: (yargs) =>
     withPlatform(yargs)
       .option('site', { type: 'string', requiresArg: true, describe: 'Print the unit of this site, which has process = "own"' })
+      .option('socket', { type: 'boolean', describe: 'Print the socket unit of the server' })
+      .conflicts('site', 'socket')
       .option('user', { type: 'string', requiresArg: true, default: 'svc', describe: 'User of the unit' })
       .example('$0 systemd > /etc/systemd/system/svc.service', 'the server')
+      .example('$0 systemd --socket > /etc/systemd/system/svc.socket', 'its sockets, which stay open during a restart')
       .example('$0 systemd --site shop > /etc/systemd/system/svc-shop.service', 'a site with process = "own"'),
-  run: async ({ site, user, ...args }) => {
+  run: async ({ site, socket, user, ...args }) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
+    if (socket === true) {
+      printData(await socketUnit(loaded.listen))
+      return ExitCode.ok
+    }
     const wanted = loaded.sites.find(({ id }) => id === site)
     if (site !== undefined && wanted?.process !== 'own') {
       const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)

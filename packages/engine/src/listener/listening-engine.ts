@@ -53,14 +53,18 @@ class EngineLoad {
 /** How long finished responses may take to leave after the last request, before idle connections are cut. */
 const FLUSH_GRACE_MS = 500
 
-/** Waits until all requests have ended and their connections have closed, or `timeoutMs` have passed. @returns how many are left */
-async function drained(load: EngineLoad, timeoutMs: number): Promise<number> {
+/**
+ * Waits until all requests have ended and their connections have closed, or `timeoutMs` have passed.
+ * @param hasNew true while a connection is so new that its first request is still to be waited for
+ * @returns how many are left
+ */
+async function drained(load: EngineLoad, timeoutMs: number, hasNew: () => boolean): Promise<number> {
   const deadline = performance.now() + timeoutMs
   while (!load.isClosed && load.connections > 0) {
     await load.until(() => load.inFlight === 0, deadline - performance.now())
     if (load.inFlight > 0 && performance.now() >= deadline) break
     await load.until(() => load.connections === 0, Math.min(FLUSH_GRACE_MS, deadline - performance.now()))
-    if (load.inFlight === 0) break
+    if (load.inFlight === 0 && (!hasNew() || performance.now() >= deadline)) break
   }
   return load.inFlight
 }
@@ -69,6 +73,8 @@ async function drained(load: EngineLoad, timeoutMs: number): Promise<number> {
 interface EngineListener<Tls> {
   /** Open connections, idle ones included. */
   readonly connections: number
+  /** True while it has a connection of a socket that others serve from now on, and its first request is still to be waited for. */
+  readonly hasNew: boolean
   /** @returns the port that is bound; 0 for a unix socket */
   listen(address: ListenAddress): Promise<number>
   /** New connections get these certificates. */
@@ -210,7 +216,7 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     // In a turn of its own: until then `isDraining` says no.
     await Promise.resolve()
     this.leave()
-    const cut = await drained(this.#load, timeoutMs)
+    const cut = await drained(this.#load, timeoutMs, () => [...this.#leaving].some(({ hasNew }) => hasNew))
     this.cut()
     return { cut }
   }

@@ -6,7 +6,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { codeOf } from '@svc/core'
 import type { ListenAddress } from '@svc/http'
@@ -15,6 +15,7 @@ import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import { Http1Intake } from './http1-intake.ts'
 import { Http2Intake } from './http2-intake.ts'
+import { NewConnections } from './new-connections.ts'
 import type { NodeContext } from './node-exchange.ts'
 import { NodeIntake } from './node-intake.ts'
 import type { TlsContexts } from './tls-contexts.ts'
@@ -26,11 +27,19 @@ const CHECK_MS = 1_000
 /** Connections that the kernel holds until they are accepted. */
 const BACKLOG = 1024
 
+/** Of a socket that outlives the process: connections wait in it while the service restarts. The kernel has a limit of its own. */
+const SHARED_BACKLOG = 65_535
+
 /** RFC 9110 section 10.1.1. */
 const unknownExpectation = { status: 417, code: 'unknown_expectation' }
 
 /** Options that Node has before its types do. */
 type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServer['on']>[1] }
+
+/** Returns the connection that a TLS connection is in, also where that is gone. Nothing but this private field leads to it. */
+function below(socket: TLSSocket): Socket | undefined {
+  return (socket as { _parent?: Socket | null })._parent ?? undefined
+}
 
 /** One listen address: HTTP/1, and with TLS also HTTP/2, which ALPN chooses. */
 export class NodeListener {
@@ -43,6 +52,8 @@ export class NodeListener {
   readonly #sockets = new Set<Socket>()
   readonly #onConnections: (change: number) => void
   #tls: TlsContexts | undefined
+  /** Undefined where the listener has a socket of its own. */
+  readonly #new: NewConnections | undefined
   #isListening = false
 
   constructor(
@@ -63,7 +74,12 @@ export class NodeListener {
     this.#http2 = new Http2Intake(intake, context)
     this.#server =
       tls === undefined ? createHttpServer(this.#http1Options(context.limits())) : this.#tlsServer(tls, context.limits())
+    this.#new = address.fd === undefined ? undefined : new NewConnections()
     this.#watch(this.#server)
+  }
+
+  get hasNew(): boolean {
+    return this.#new?.hasAny === true
   }
 
   get connections(): number {
@@ -75,9 +91,12 @@ export class NodeListener {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const server = this.#server
     server.once('error', reject)
-    const where = address.socket === undefined ? { host: address.host, port: address.port } : { path: address.socket }
+    const { host, port, socket, fd } = address
     // Each worker listens for itself: the kernel spreads connections over those that share a port.
-    server.listen({ ...where, ...(address.socket === undefined ? { reusePort: true } : {}), backlog: BACKLOG }, resolve)
+    if (socket !== undefined) server.listen({ path: socket, backlog: BACKLOG }, resolve)
+    else if (fd === undefined) server.listen({ host, port, reusePort: true, backlog: BACKLOG }, resolve)
+    // By the number alone, node:cluster would have the master accept.
+    else server.listen(new Socket({ fd, readable: false, writable: false }), SHARED_BACKLOG, resolve)
     try {
       await promise
     } catch (cause) {
@@ -136,8 +155,12 @@ export class NodeListener {
     server.removeAllListeners('secureConnection')
     server.on('secureConnection', (socket) => {
       socket.once('end', () => this.#http1.halfClosed(socket))
+      this.#new?.secured(socket, below(socket))
       if (socket.alpnProtocol === 'h2') {
-        http2.once('session', (session: ServerHttp2Session) => this.#http2.session(session, socket))
+        http2.once('session', (session: ServerHttp2Session) => {
+          session.once('stream', () => this.#new?.used(socket))
+          this.#http2.session(session, socket)
+        })
         http2.emit('connection', socket)
       } else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
     })
@@ -147,10 +170,9 @@ export class NodeListener {
 
   /** A failed handshake is its client's fault and not reported. A client that does not speak TLS gets an error page, as with nginx. */
   #handshakeFailed(error: Error, socket: TLSSocket): void {
-    // The TLS socket is gone by then. Nothing but this private field leads to the one below it.
-    const { _parent: below } = socket as { _parent?: Socket | null }
+    const plain = below(socket)
     const isPlain = codeOf(error) === 'ERR_SSL_HTTP_REQUEST'
-    if (isPlain && below?.writable === true && this.#sockets.has(below)) this.#http1.plain(below)
+    if (isPlain && plain?.writable === true && this.#sockets.has(plain)) this.#http1.plain(plain)
     else socket.destroy()
   }
 
@@ -200,7 +222,10 @@ export class NodeListener {
     Object.assign(server, { httpAllowHalfOpen: true })
     // Before the server sets its time limits for the connection.
     server.prependListener('connection', (socket: Socket) => this.#opened(socket))
-    server.on('request', (request, response) => this.#http1.request(request, response))
+    server.on('request', (request, response) => {
+      this.#new?.used(request.socket)
+      this.#http1.request(request, response)
+    })
     server.on('checkContinue', (request, response) =>
       this.#http1.request(request, response, { beforeHandling: () => response.writeContinue() }),
     )
@@ -216,6 +241,7 @@ export class NodeListener {
     this.#server.timeout = idleTimeoutMs
     this.#server.keepAliveTimeout = idleTimeoutMs
     this.#sockets.add(socket)
+    this.#new?.opened(socket)
     this.#onConnections(1)
     socket.once('end', () => this.#http1.halfClosed(socket))
     socket.once('close', () => this.#forget(socket))

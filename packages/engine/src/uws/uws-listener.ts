@@ -26,6 +26,8 @@ export class UwsListener {
   readonly #closeGuard: CloseGuard
   #socket: ListenSocket | undefined
   connections = 0
+  /** It opens its sockets itself, and clients of a server that stops are refused anyway. */
+  readonly hasNew = false
 
   /** @param tls undefined: plain HTTP */
   constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections, onLost }: ListenerParts) {

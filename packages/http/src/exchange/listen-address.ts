@@ -28,6 +28,8 @@ export interface ListenAddress {
   readonly port: number
   /** Path of a unix socket, in place of host and port. */
   readonly socket?: string | undefined
+  /** Descriptor, in every worker, of a listening socket that the service manager keeps open over restarts. */
+  readonly fd?: number | undefined
   /** True if connections speak TLS; the certificates come separately, by `name`. */
   readonly isTls?: boolean | undefined
 }

@@ -31,6 +31,8 @@ export interface LaunchSettings {
 interface WorkerLaunchSettings extends LaunchSettings {
   /** Reads the lines of log files that a worker sends, until the stream ends. */
   readonly receiveLines: (stream: Readable) => void
+  /** Descriptors of listening sockets that it gets. */
+  readonly sockets: readonly number[]
 }
 
 /**
@@ -41,6 +43,11 @@ const OUTPUT_FD = 4
 /** Lines for log files, which the master alone writes. */
 const LINES_FD = 5
 const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1, 'pipe'] as const
+
+/** Returns the descriptor in a worker of the socket at this index of its `sockets`. */
+export function workerSocketFd(index: number): number {
+  return WORKER_STDIO.length + index
+}
 
 /** Variables of the master's environment that child programs need. All others, including secrets, stay with the master. */
 const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE', 'JOURNAL_STREAM'] as const
@@ -77,7 +84,7 @@ export function launchWorker(
     args: [],
     execArgv: COMMON_FLAGS,
     serialization: 'advanced',
-    stdio: [...WORKER_STDIO],
+    stdio: [...WORKER_STDIO, ...settings.sockets],
   })
   const environment = {
     // node:cluster adds the master's whole environment to the given one; a key set to undefined is left out.

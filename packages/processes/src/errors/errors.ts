@@ -22,6 +22,12 @@ export const SupervisorError = errorClass('SupervisorError', {
     advice:
       'Choose another address with --listen (port 0: any that is free), server.listen or listen in the vhost file, or stop what has this one.',
   },
+  /** The sockets that systemd passed are not those of the listen addresses. */
+  SUP_SOCKETS: {
+    exitCode: ExitCode.config,
+    advice:
+      'Write the socket unit again (svc systemd --socket > /etc/systemd/system/svc.socket), systemctl daemon-reload, and restart svc.socket.',
+  },
   /** A listen address speaks TLS, and there is no certificate for it. */
   SUP_NO_CERTIFICATE: {
     template: 'no certificate for {address}, which speaks TLS',

@@ -84,7 +84,8 @@ export async function checkStillFree(
   ports: ReservedPorts,
 ): Promise<void> {
   for (const address of next) {
-    if (held.some(({ name }) => name === address.name) || ports.has(address.port)) continue
+    const isOpen = address.fd !== undefined || held.some(({ name }) => name === address.name)
+    if (isOpen || ports.has(address.port)) continue
     if (address.socket !== undefined) await freeSocketPath(address.socket)
     else if (!isOursInPart(address, held)) await probe(address.name, address)
   }

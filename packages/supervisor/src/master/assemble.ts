@@ -23,6 +23,7 @@ import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
 import { relayTo } from '../instances/relay-scripts.ts'
+import type { InheritedSockets } from '../listen/inherited-sockets.ts'
 import { type LogFiles, logPaths } from '../logs/log-files.ts'
 import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
@@ -61,6 +62,7 @@ interface AssembleOptions {
   readonly proofs: Proofs
   readonly overrides: Overrides
   readonly logFiles: LogFiles
+  readonly sockets: InheritedSockets
   /** All processes serve. Never rejects. */
   readonly started: Promise<void>
   /** Collects the release of each part. */
@@ -121,10 +123,18 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
 type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onReady' | 'onDrained' | 'onExit' | 'onDeath'>
 
-function makeWorkers({ deps, access, proofs, logFiles }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
+function makeWorkers(
+  { deps, access, proofs, logFiles, sockets }: AssembleOptions,
+  hosts: RenderHosts,
+  calls: WorkerCalls,
+): WorkerFleet {
   const { clock, logger, timings } = deps
   const { server } = access.get().config
-  const settings = { ...launchSettings(deps, server), receiveLines: (stream: Readable) => logFiles.receive(stream) }
+  const settings = {
+    ...launchSettings(deps, server),
+    receiveLines: (stream: Readable) => logFiles.receive(stream),
+    sockets: sockets.fds,
+  }
   return new WorkerFleet({
     count: server.workers === 0 ? availableParallelism() : server.workers,
     launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
@@ -193,7 +203,7 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
 
 /** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
-  { deps, access, manager, certificates, automatic, started, overrides, logFiles }: AssembleOptions,
+  { deps, access, manager, certificates, automatic, started, overrides, logFiles, sockets }: AssembleOptions,
   { workers, hosts, caches, served, watcher, sessions, tasks }: ChangeParts & Pick<MasterParts, 'sessions' | 'tasks'>,
 ): Reloader {
   const { clock, logger } = deps
@@ -209,6 +219,9 @@ function makeReloader(
       .catch((error) => logger.error({ err: asError(error) }, 'failed to delete old copies of certificates'))
     automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
+    for (const { name } of sockets.served(before.listen, spec.listen)) {
+      logger.warn({ address: name }, 'systemd still holds the socket of an address that was removed: its clients wait in vain')
+    }
     caches.setShares(spec.sites)
     await overrides
       .settle(spec)
@@ -245,7 +258,7 @@ function makeReloader(
   const onFailed = (errors: readonly string[]) => {
     void manager.report(`${serviceLine(access.get())}; the last reload failed: ${errors.join('; ')}`)
   }
-  return new Reloader({ load, current: access.get, target, certificates, started, onFailed, clock, logger })
+  return new Reloader({ load, current: access.get, target, certificates, sockets, started, onFailed, clock, logger })
 }
 
 async function makeReleases(

@@ -9,6 +9,7 @@ import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
 import { controlServer } from '../control/control-server.ts'
+import { InheritedSockets, readInherited } from '../listen/inherited-sockets.ts'
 import { ReservedPorts } from '../listen/reserved-ports.ts'
 import { LogFiles, logPaths } from '../logs/log-files.ts'
 import { Overrides } from '../overrides/overrides.ts'
@@ -86,10 +87,12 @@ export class Master {
     stack.push('certificates', () => certificates.close())
     const ports = new ReservedPorts()
     stack.push('reserved ports', () => ports.release())
+    const sockets = this.#inheritSockets(loaded)
     let spec: GenerationSpec = await buildGeneration(1, loaded, {
       listen: [],
       ports,
       certificates,
+      sockets,
       loopToken: randomBytes(LOOP_TOKEN_BYTES).toString('base64url'),
     })
     const access: GenerationAccess = {
@@ -108,6 +111,7 @@ export class Master {
       proofs,
       overrides,
       logFiles: this.#logFiles,
+      sockets,
       started,
     }
     const { parts, watcher } = await assemble({ ...common, stack })
@@ -136,6 +140,20 @@ export class Master {
         automatic.serve({ config, web, certificates: certificates.files })
       }),
     )
+  }
+
+  /** @throws SUP_SOCKETS */
+  #inheritSockets({ listen, config }: Startable): InheritedSockets {
+    const { options, logger } = this.#deps
+    const sockets = new InheritedSockets(readInherited(options.source.env, process.pid))
+    sockets.requireAddresses(listen)
+    for (const { name } of sockets.without(listen)) {
+      logger.warn({ address: name }, 'systemd passed no socket for this address: its clients are refused during a restart')
+    }
+    if (sockets.fds.length > 0 && config.server.engine === 'uws') {
+      logger.info({ sockets: sockets.fds.length }, 'engine node serves the sockets of systemd: engine uws cannot take them')
+    }
+    return sockets
   }
 
   #openOverrides(): Promise<Overrides> {

@@ -13,6 +13,7 @@ import { asError, type Clock, Gate, messageOf } from '@svc/core'
 import { coalesce } from '@svc/processes'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import type { InheritedSockets } from '../listen/inherited-sockets.ts'
 import { ReservedPorts } from '../listen/reserved-ports.ts'
 import { checkStillFree, resolveListen } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
@@ -29,6 +30,7 @@ export interface ServableConfig extends ResolvedConfig {
 interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
   readonly ports: ReservedPorts
   readonly certificates: Pick<Certificates, 'tlsFor'>
+  readonly sockets: InheritedSockets
 }
 
 /**
@@ -39,9 +41,10 @@ interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
 export async function buildGeneration(
   generation: number,
   loaded: ServableConfig,
-  { listen: held, loopToken, ports, certificates }: GenerationParts,
+  { listen: held, loopToken, ports, certificates, sockets }: GenerationParts,
 ): Promise<GenerationSpec> {
-  const listen = await resolveListen(loaded.listen, held, ports)
+  const fresh = loaded.listen.filter(({ name }) => !held.some((address) => address.name === name))
+  const listen = await resolveListen(loaded.listen, [...held, ...sockets.take(fresh, loaded.listen)], ports)
   const { config, sites, moduleDir, web } = loaded
   const tls = await certificates.tlsFor(listen, loaded)
   return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, tls })
@@ -61,6 +64,7 @@ interface ReloaderOptions {
   readonly current: () => GenerationSpec
   readonly target: ReloadTarget
   readonly certificates: Certificates
+  readonly sockets: InheritedSockets
   /** Resolves when the instance has started. No reload runs before: it would interfere with processes that are starting. */
   readonly started: Promise<void>
   /** A reload has failed, and the generation before it stays in service. */
@@ -171,11 +175,11 @@ export class Reloader {
   }
 
   async #serve(loaded: ServableConfig, facts: Pick<Outcome, 'changed' | 'needs_restart'>): Promise<Outcome> {
-    const { current, target, certificates } = this.#options
+    const { current, target, certificates, sockets } = this.#options
     const { listen, loopToken } = current()
     const ports = new ReservedPorts()
     try {
-      const spec = await buildGeneration(++this.#lastGeneration, loaded, { listen, loopToken, ports, certificates })
+      const spec = await buildGeneration(++this.#lastGeneration, loaded, { listen, loopToken, ports, certificates, sockets })
       await this.#swap(spec, target, ports)
       return { ok: true, generation: spec.generation, ...facts, errors: [] }
     } finally {

@@ -12,14 +12,17 @@ type EngineName = Config['server']['engine']
 type ListenSpec = Pick<GenerationSpec, 'generation' | 'listen' | 'tls'>
 
 /**
- * The engine of a worker and its listen addresses over its generations. The first generation that is prepared says which engine it is.
+ * The engines of a worker and its listen addresses over its generations. The first generation that is prepared says which engine serves its
+ * addresses. Engine node serves the sockets of the service manager: uWebSockets.js can only listen on sockets that it opens, and the
+ * kernel lets no other user open one beside those of the service manager, which belong to root.
  * New addresses are opened when a generation takes over and not before, so that a reload that is aborted never listened anywhere. Calls of
  * `prepare`, `open`, `serve` and `abandon` must follow one another.
  */
 export class WorkerEngine {
   readonly #make: (name: EngineName) => Promise<Engine>
   readonly #onListenFailure: (error: Error) => void
-  #engine: Engine | undefined
+  readonly #engines = new Map<EngineName, Engine>()
+  #usual: EngineName = 'uws'
   readonly #open = new Set<string>()
   /** By generation and address: puts the certificates of a prepared generation in force. */
   readonly #certificates = new Map<number, Map<string, () => void>>()
@@ -31,20 +34,21 @@ export class WorkerEngine {
   }
 
   get connections(): number {
-    return this.#engine?.connections ?? 0
+    return this.#sum(({ connections }) => connections)
   }
 
   get inFlight(): number {
-    return this.#engine?.inFlight ?? 0
+    return this.#sum(({ inFlight }) => inFlight)
   }
 
   /** Readies the addresses and certificates of a generation. @throws ENGINE_BAD_CERTIFICATE */
   async prepare({ generation, listen, tls }: ListenSpec, name: EngineName): Promise<void> {
-    this.#engine ??= await this.#make(name)
+    if (this.#engines.size === 0) this.#usual = name
     const certificates = new Map<string, () => void>()
-    for (const { name } of listen) {
-      const wanted = tls[name]
-      if (wanted !== undefined) certificates.set(name, this.#engine.prepareTls(name, wanted))
+    for (const address of listen) {
+      const engine = await this.#engineOf(address)
+      const wanted = tls[address.name]
+      if (wanted !== undefined) certificates.set(address.name, engine.prepareTls(address.name, wanted))
     }
     this.#certificates.set(generation, certificates)
   }
@@ -80,31 +84,46 @@ export class WorkerEngine {
     for (const name of [...this.#open]) {
       if (listen.some((address) => address.name === name)) continue
       this.#open.delete(name)
-      this.#engine?.unlisten(name)
+      for (const engine of this.#engines.values()) engine.unlisten(name)
     }
   }
 
   /** True once, when exchanges of certificates have left so much memory behind that only a new process gives it back. */
   wearsOut(): boolean {
-    if (this.#isWornOut || (this.#engine?.lostBytes ?? 0) < MAX_LOST_BYTES) return false
+    if (this.#isWornOut || this.#sum(({ lostBytes }) => lostBytes) < MAX_LOST_BYTES) return false
     this.#isWornOut = true
     return true
   }
 
   cut(): void {
-    this.#engine?.cut()
+    for (const engine of this.#engines.values()) engine.cut()
   }
 
   /** Waits for the requests in flight. The connections know that they are to close when this returns. */
-  drain(timeoutMs: number): Promise<{ cut: number }> {
-    return this.#engine?.drain(timeoutMs) ?? Promise.resolve({ cut: 0 })
+  async drain(timeoutMs: number): Promise<{ cut: number }> {
+    const drained = await Promise.all(Array.from(this.#engines.values(), (engine) => engine.drain(timeoutMs)))
+    return { cut: drained.reduce((sum, { cut }) => sum + cut, 0) }
+  }
+
+  #sum(count: (engine: Engine) => number): number {
+    let sum = 0
+    for (const engine of this.#engines.values()) sum += count(engine)
+    return sum
+  }
+
+  async #engineOf({ fd }: ListenAddress): Promise<Engine> {
+    const name = fd === undefined ? this.#usual : 'node'
+    const engine = this.#engines.get(name) ?? (await this.#make(name))
+    this.#engines.set(name, engine)
+    return engine
   }
 
   async #openOne(address: ListenAddress, generation: number): Promise<void> {
     const certificates = this.#certificates.get(generation)
     certificates?.get(address.name)?.()
     certificates?.delete(address.name)
-    await this.#engine?.listen(address)
+    const engine = await this.#engineOf(address)
+    await engine.listen(address)
     this.#open.add(address.name)
   }
 }
