@@ -132,7 +132,7 @@ test('health tells of a store whose files are deleted under the server, which go
     return [status, JSON.parse(text).checks.isr_cache]
   }
   assert.deepEqual(await health(), [200, 'ok'])
-  rmSync(join(dirname(server.configFile ?? assert.fail()), 'cache/isr'), { recursive: true })
+  rmSync(join(dirname(server.configFile ?? assert.fail()), 'cache/isr'), { recursive: true, maxRetries: 20 })
   const [status, check] = await health()
   assert.equal(status, 503)
   assert.match(check, /^degraded: its files were deleted/)

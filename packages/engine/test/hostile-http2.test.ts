@@ -261,7 +261,8 @@ describe('hostile HTTP/2', { concurrency: true }, () => {
     const raw = await openRaw(t, port)
     const noWindow = Buffer.from([0, 4, 0, 0, 0, 0])
     raw.send(frame(frames.settings, 0, 0, noWindow), frame(frames.headers, whole, 1, getBlock))
-    await waitFor('the reset', () => raw.resetOf(1) !== undefined)
+    // A test that was held up may find that the connection was idle before its request was.
+    await waitFor('the reset', () => raw.resetOf(1) !== undefined || raw.isSentAway)
     await raw.closed
     await waitFor('the end', () => engine.inFlight === 0 && engine.connections === 0)
   })

@@ -292,10 +292,10 @@ export class WorkerL0 implements ReadyResponses {
 
   #clientOf(ask: ReadyRequest): ClientInfo {
     const { scheme, host } = ask
-    const remoteAddress = ask.countedAddress()
+    const address = ask.countedAddress()
     const trusted = this.#options.generation().trustedProxies
-    const headers = trusted.contains(remoteAddress) ? ask.fieldList() : []
-    return clientOf({ scheme, host, remoteAddress, headers }, trusted)
+    if (!trusted.contains(address)) return { address, scheme, host, isPeerTrusted: false }
+    return clientOf({ scheme, host, remoteAddress: address, headers: ask.fieldList() }, trusted)
   }
 
   #countNames(ask: ReadyRequest, counter: SiteCounter, weight: number): void {
