@@ -1,0 +1,1 @@
+export function runtimeFiles(root: string): { readonly source: string; readonly target: string }[]
