@@ -45,7 +45,7 @@ const LEFT_OUT = [
   /\.(map|wasm|gyp|tgz|c|cc|cpp|h|hh|d\.cts|d\.mts)$/,
   /\.musl\.node$/,
   /\.abi(?!127\b)\d+\.(?:glibc\.)?node$/,
-  /^dist\/(code-cache|build\.stamp)/,
+  /^dist\/(code-cache|tests|build\.stamp)(\/|$)/,
   /^node_modules\/node-linux-[^/]+\/(include|share)\//,
   /^node_modules\/(@parcel\/watcher|msgpackr-extract)\/src\//,
   /^node_modules\/isolated-vm\/(src|vendor|scripts|native-example|Dockerfile)/,

@@ -1,3 +1,4 @@
+// Runs alone: it starts the command often, and waits for a deadline of five seconds.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'

@@ -89,6 +89,9 @@ function wantedUnits({ loaded, server }: Subject): Wanted[] {
 export const unitsCheck: Check = {
   name: 'units',
   run: async (subject) => {
+    if (subject.loaded?.sites.some((site) => site.any_host) === true) {
+      return [{ status: 'ok', message: 'a directory that is served alone needs none' }]
+    }
     if ((await subject.askUnit(SERVER)) === undefined) {
       return [{ status: 'unknown', message: 'systemd does not run here: another supervisor has to restart the server' }]
     }
