@@ -50,6 +50,7 @@ const LEFT_OUT = [
   /^node_modules\/(@parcel\/watcher|msgpackr-extract)\/src\//,
   /^node_modules\/isolated-vm\/(src|vendor|scripts|native-example|Dockerfile)/,
   /^node_modules\/isolated-vm\/prebuilds\/(?!linux-)/,
+  /^node_modules\/(?:@[^/]+\/)?[^/]+\/(?:tests?|\.[^/]+)\//,
   /^node_modules\/lmdb\/(src|dependencies|bin|util|dict)\//,
   /^node_modules\/piscina\/(benchmark|docs|src|test|test-jest|scripts)\//,
 ]
