@@ -140,13 +140,13 @@ test('each of several faults is named with the command that mends it', async (t)
   }
 })
 
-test('a directory of another user, and a full file system, are named with their commands', async (t) => {
+test('a directory of another user or on two file systems, and a full one, are named with their commands', async (t) => {
   if (!requireRoot(t) || !requireNetworkNamespace(t)) return
   const certificate = writeCertificate(tempDir(t), 'a', { commonName: 'blog.test', hosts: ['blog.test', 'shop.test'] })
   const where = place(t, 'redis://127.0.0.1:1', certificate)
   chownSync(join(where.dir, 'state'), 65_534, 65_534)
   const fill =
-    'mount -t tmpfs -o size=1m,mode=700 tmpfs "$0" && { head -c 2000000 /dev/zero > "$0/full" 2>/dev/null || :; } && exec "$@"'
+    'mount -t tmpfs -o size=1m,mode=700 tmpfs "$0" && mkdir "$0/isr" && mount -t tmpfs tmpfs "$0/isr" && { head -c 2000000 /dev/zero > "$0/full" 2>/dev/null || :; } && exec "$@"'
   // Another user takes the owner of the run directory for that of the server, and gives no advice to change it.
   for (const path of [where.dir, dirname(certificate.key), certificate.key]) chmodSync(path, 0o755)
   const other = await doctor(t, where, ['setpriv', '--reuid', '65534', '--clear-groups'])
@@ -156,6 +156,9 @@ test('a directory of another user, and a full file system, are named with their 
   const owner = named(findings, 'directories', /state directory \S+ belongs to user 65534/)
   assert.equal(owner.status, 'problem')
   assert.match(owner.remedy ?? '', /^chown -R root: \S+\/state$/)
+  const part = named(findings, 'directories', /cache\/isr is on another file system than \S+\/cache: files cannot be moved/)
+  assert.equal(part.status, 'problem')
+  assert.match(part.remedy ?? '', /^umount \S+\/cache\/isr, /)
   const disk = named(findings, 'disk', /cache: 0\.0 % of the space is free/)
   assert.equal(disk.status, 'problem')
   assert.match(disk.remedy ?? '', /^du -x /)
