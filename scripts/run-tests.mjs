@@ -2,6 +2,7 @@
 //
 //   bin/node scripts/run-tests.mjs           all, bundled and in groups: see test-plan.mjs
 //   bin/node scripts/run-tests.mjs --unit    those of the packages
+//   bin/node scripts/run-tests.mjs --campaigns   those that the others leave out
 //   bin/node scripts/run-tests.mjs FILE ...  the named files
 //   With --times, prints the time of each file.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -53,7 +54,8 @@ function printTimes(durations, { isWhole, startedAt }) {
 const options = process.argv.slice(2).filter((name) => name.startsWith('--'))
 const names = process.argv.slice(2).filter((name) => !name.startsWith('--'))
 const isPlanned = names.length === 0
-const files = isPlanned ? await testPlan({ isUnitOnly: options.includes('--unit') }) : names.map((name) => resolve(name))
+const selection = ['unit', 'campaigns'].find((name) => options.includes(`--${name}`)) ?? 'all'
+const files = isPlanned ? await testPlan(selection) : names.map((name) => resolve(name))
 const startedAt = Date.now()
 // Of all processes of this run: their times, and programs that several test files start.
 const runDir = mkdtempSync(join(tmpdir(), 'svc-test-run-'))

@@ -5,6 +5,7 @@
 //
 //   // Runs alone: <why it needs a process of its own>
 //   // Starts first: <why it takes long>          it runs alone too
+//   // Campaign: <what it repeats>                it runs alone, and in `npm run test:campaigns` instead of `npm test`
 //
 // Files that run alone keep the processor busy; groups wait for limits and timers more than they compute. So they alternate.
 // Of each kind the long ones come first, so that none is left at the end of a run.
@@ -27,7 +28,8 @@ function filesBelow(dir, ending = '.test.ts') {
 }
 
 function kindOf(file) {
-  const [, kind] = /^\/\/ (Starts first|Runs alone): \S/m.exec(readFileSync(join(root, file), 'utf8')) ?? []
+  const [, kind] = /^\/\/ (Starts first|Runs alone|Campaign): \S/m.exec(readFileSync(join(root, file), 'utf8')) ?? []
+  if (kind === 'Campaign') return 'campaign'
   if (kind === 'Starts first') return 'first'
   return kind === 'Runs alone' || !file.startsWith('packages/') ? 'alone' : 'shared'
 }
@@ -68,14 +70,17 @@ function alternating(one, other) {
   return placed.sort((a, b) => a.place - b.place).map(({ item }) => item)
 }
 
-/** Entries by name, in the order in which they start: test files, and modules that import several. */
-function entriesOf(isUnitOnly) {
+/** Entries by name, in the order in which they start: test files, and modules that import several. @param selection see `testPlan` */
+function entriesOf(selection) {
+  const isUnitOnly = selection === 'unit'
   const packages = testedPackages()
   const byPackage = packages.map((name) => ({ name, files: filesBelow(join('packages', name, 'test')).sort() }))
   const product = isUnitOnly ? [] : filesBelow('test').sort()
   const files = [...product, ...byPackage.flatMap((one) => one.files)].map((path) => ({ path, kind: kindOf(path) }))
   const ofKind = (wanted) =>
     files.filter(({ kind }) => kind === wanted).map(({ path }) => [path.replace(/\.ts$/, ''), join(root, path)])
+  // The longest are those of the packages.
+  if (selection === 'campaigns') return Object.fromEntries(ofKind('campaign').reverse())
   const shared = byPackage.flatMap(({ name, files }) =>
     groupsOf(
       name,
@@ -86,10 +91,14 @@ function entriesOf(isUnitOnly) {
   return Object.fromEntries(alternating([...ofKind('first'), ...again, ...ofKind('alone')], shared))
 }
 
-/** Bundles the tests. @returns paths to run, each in a process of its own, in the order in which they start */
-export async function testPlan({ isUnitOnly }) {
+/**
+ * Bundles the tests.
+ * @param selection `all` but the campaigns, `unit` for those of the packages, or `campaigns`
+ * @returns paths to run, each in a process of its own, in the order in which they start
+ */
+export async function testPlan(selection) {
   rmSync(bundleDir, { recursive: true, force: true })
-  const entries = entriesOf(isUnitOnly)
+  const entries = entriesOf(selection)
   const dirs = ['test', ...testedPackages().map((name) => join('packages', name, 'test'))]
   const modules = dirs.flatMap((dir) => filesBelow(dir, '.ts')).map((name) => join(root, name))
   await bundleTests({ root, entries, modules, outDir: bundleDir })

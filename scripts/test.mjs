@@ -3,6 +3,7 @@
 //   node scripts/test.mjs           all
 //   node scripts/test.mjs --check   format, lint, types and structure only
 //   node scripts/test.mjs --unit    tests of the packages only
+//   node scripts/test.mjs --campaigns   the slow tests that the others leave out: kills, faults, floods
 //   node scripts/test.mjs --one FILE ...   the named test files, after a build of the programs that they start
 //   With --times, prints the time of each test file.
 import { spawn } from 'node:child_process'
@@ -59,7 +60,7 @@ async function main() {
   const times = args.filter((arg) => arg === '--times')
   const [only, ...names] = args.filter((arg) => arg !== '--times')
   const files = names.map((name) => resolve(name))
-  if (only !== undefined && !['--check', '--unit', '--one'].includes(only)) {
+  if (only !== undefined && !['--check', '--unit', '--campaigns', '--one'].includes(only)) {
     console.error(`unknown argument ${only}`)
     return false
   }
@@ -71,7 +72,7 @@ async function main() {
   if (only === '--unit') return runTests('--unit', ...times)
   if (only === '--one') return runTests(...files, ...times)
   if (!(await run('packages for tests', 'sh', ['scripts/test-setup.sh']))) return false
-  return runTests(...times)
+  return runTests(...(only === undefined ? [] : [only]), ...times)
 }
 
 process.exitCode = (await main()) ? 0 : 1

@@ -1,4 +1,4 @@
-// Starts first: each test starts a server twice.
+// Campaign: faults of what is remembered of a certificate authority.
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

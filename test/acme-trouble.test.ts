@@ -1,4 +1,4 @@
-// Starts first: it repeats orders of certificates for most of a minute.
+// Campaign: faults of a certificate authority.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Starts first: it makes directories unreadable and starts the product again and again.
+// Campaign: starts with directories that cannot be used.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {

@@ -1,3 +1,4 @@
+// Campaign: full disks.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Starts first: it kills processes for half a minute.
+// Campaign: kills of render hosts.
 import { test } from 'node:test'
 import { endLoads, killAllHosts, startKilledServer } from './soak/host-kills.ts'
 

@@ -1,4 +1,4 @@
-// Starts first: it makes a very large directory.
+// Campaign: hostile directories of a site.
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

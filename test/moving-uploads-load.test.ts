@@ -1,4 +1,4 @@
-// Starts first: it waits for many limits.
+// Campaign: changes of the place of uploads under load.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'

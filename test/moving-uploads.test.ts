@@ -1,4 +1,4 @@
-// Starts first: it waits for many limits.
+// Campaign: changes of the place of uploads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Server } from '@svc/testkit'

@@ -1,4 +1,4 @@
-// Starts first: each test starts a server and units.
+// Campaign: faults of the unit of a site.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs'

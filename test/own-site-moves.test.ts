@@ -1,4 +1,4 @@
-// Starts first: each test starts a server and units.
+// Campaign: moves of sites between processes.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,3 +1,4 @@
+// Campaign: faults during purges.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,3 +1,4 @@
+// Campaign: random schedules of clients.
 // The workers' side and the master's side of the rate limit together, in one process and a time of their own.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

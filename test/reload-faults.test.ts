@@ -1,3 +1,4 @@
+// Campaign: faults during reloads.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// Starts first: it waits for many limits.
+// Campaign: faults of site code.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchHttp, type HttpAnswer, PROCESS_WAIT_MS, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'

@@ -1,4 +1,4 @@
-// Runs alone: it starts render hosts.
+// Campaign: floods of fetches, timers and streams.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// Starts first: it waits for many limits.
+// Campaign: faults of render threads, one after another.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Config } from '@svc/config'

@@ -1,4 +1,4 @@
-// Starts first: it starts and kills processes.
+// Campaign: failures of processes.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

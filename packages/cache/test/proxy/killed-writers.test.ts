@@ -1,4 +1,4 @@
-// Runs alone: it starts and kills processes.
+// Campaign: kills of processes that write files.
 import assert from 'node:assert/strict'
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Campaign: damages of the file of a store.
 import assert from 'node:assert/strict'
 import { mkdir, open, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

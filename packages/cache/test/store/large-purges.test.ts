@@ -1,3 +1,4 @@
+// Campaign: purges of a large store, and kills during them.
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// Campaign: listings of a store with 100,000 entries.
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

@@ -1,4 +1,4 @@
-// Starts first: it starts and kills processes.
+// Campaign: kills of processes that share a store.
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
