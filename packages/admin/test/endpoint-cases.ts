@@ -1,5 +1,6 @@
 import type { Endpoint } from '../src/index.ts'
 import { cacheReport, type FakePlane, flow, release, stored, traffic } from './fake-plane.ts'
+import { wafEvent } from './waf-samples.ts'
 
 /** A request that an endpoint carries out, with `FakePlane` behind it. */
 export interface EndpointCase {
@@ -210,14 +211,27 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     otherTenant: 404,
   },
 
-  'GET /__svc/admin/api/waf': missing,
-  'PUT /__svc/admin/api/waf/mode': { ...missing, body: { mode: 'monitor' } },
-  'GET /__svc/admin/api/waf/rules': missing,
-  'POST /__svc/admin/api/waf/rules': { ...missing, body: { id: 'r1', ...wafRule } },
-  'PUT /__svc/admin/api/waf/rules/:id': { ...missing, params: { id: 'r1' }, body: wafRule },
-  'DELETE /__svc/admin/api/waf/rules/:id': { ...missing, params: { id: 'r1' } },
-  'POST /__svc/admin/api/waf/test': { ...missing, body: { method: 'GET', path: '/' } },
-  'GET /__svc/admin/api/waf/events': missing,
+  'GET /__svc/admin/api/waf': { answer: { ok: true, mode: 'block', packs: { sqli: 'monitor' } } },
+  'PUT /__svc/admin/api/waf/mode': { body: { mode: 'monitor' }, answer: { ok: true, mode: 'monitor' } },
+  'GET /__svc/admin/api/waf/rules': { answer: { ok: true } },
+  'POST /__svc/admin/api/waf/rules': {
+    status: 201,
+    body: { id: 'r1', site: 'shop', ...wafRule },
+    answer: { ok: true, rule: { id: 'r1', action: 'block' } },
+    otherTenant: 404,
+  },
+  'PUT /__svc/admin/api/waf/rules/:id': {
+    params: { id: 'of-shop' },
+    body: { site: 'shop', ...wafRule },
+    answer: { ok: true, rule: { id: 'of-shop', action: 'block' } },
+    otherTenant: 404,
+  },
+  'DELETE /__svc/admin/api/waf/rules/:id': { params: { id: 'of-shop' }, answer: { ok: true, id: 'of-shop' }, otherTenant: 404 },
+  'POST /__svc/admin/api/waf/test': {
+    body: { method: 'GET', path: '/' },
+    answer: { ok: true, action: 'block', rule: 'everywhere' },
+  },
+  'GET /__svc/admin/api/waf/events': { answer: { ok: true, events: [wafEvent] }, naming: { query: { site: 'shop' } } },
   'GET /__svc/admin/api/rate-limit': {
     answer: { ok: true, budget: 600, clients: [{ client: '192.0.2.1', requests: 613 }] },
   },

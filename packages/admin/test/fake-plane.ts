@@ -3,6 +3,7 @@ import type { AnalyticsReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Rel
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 import { alerts, slos } from './alert-samples.ts'
 import { tasksOf } from './task-samples.ts'
+import { wafOf } from './waf-samples.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -175,6 +176,8 @@ export class FakePlane implements ControlPlane {
       return () => undefined
     },
   }
+
+  readonly waf = wafOf(this.calls)
 
   slos: ControlPlane['slos'] = async () => slos
 

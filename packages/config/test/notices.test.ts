@@ -7,6 +7,7 @@ import { loaded, loadText } from './load-text.ts'
 test('one line names the keys that are set and have no effect, each once', async (t) => {
   const toml = [
     '[server]\nlisten = "127.0.0.1:1"\nengine = "node"\nidle_timeout_secs = 1\n[cache.proxy]\nmax_bytes = 1',
+    '[plugins]\ndirectory = "plugins"',
     '[waf]\nmode = "monitor"',
     '[[waf.rules]]\nid = "a"\naction = "block"\nwhen = { path = "/a" }',
     '[[waf.rules]]\nid = "b"\naction = "block"\nwhen = { path = "/b" }',
@@ -15,7 +16,7 @@ test('one line names the keys that are set and have no effect, each once', async
     '[[sites.route_rules]]\npattern = "/"\naction = "block"\n',
   ].join('\n')
   assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
-    'these keys have no effect yet in this version: waf.mode, waf.rules',
+    'these keys have no effect yet in this version: plugins.directory',
   ])
 })
 

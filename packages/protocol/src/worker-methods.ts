@@ -47,6 +47,16 @@ import {
 import { summaryQuery, summaryReport } from './summary-messages.ts'
 import { taskOrder, taskRequest, taskResponse, taskRun, taskStatus } from './task-messages.ts'
 import { analyticsReport, trafficBatch, trafficQuery } from './traffic-messages.ts'
+import {
+  rateOrder,
+  rateReply,
+  wafBatch,
+  wafEventPage,
+  wafEventQuery,
+  wafModeOrder,
+  wafRemoval,
+  wafRuleOrder,
+} from './waf-messages.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
 const hostEndpoints = guard.arrayOf(
@@ -212,6 +222,15 @@ export const masterMethods = {
   countedClients: method(guard.nothing, countedClients),
   /** Gives a client its whole budget back. Answered when every worker knows. */
   unblockClient: method(guard.object({ client: guard.string }), guard.object({ isFound: guard.boolean })),
+  /** Counts a match of a rule of the firewall that acts only above a rate. */
+  countWafMatch: method(rateOrder, rateReply),
+  /** Matches of rules of the firewall. */
+  wafMatched: method(wafBatch, guard.nothing),
+  wafEvents: method(wafEventQuery, wafEventPage),
+  /** Answered when every worker follows. */
+  setWafMode: method(wafModeOrder, guard.nothing),
+  setWafRule: method(wafRuleOrder, guard.nothing),
+  removeWafRule: method(wafRemoval, guard.nothing),
   tasks: method(guard.nothing, guard.object({ tasks: guard.arrayOf(taskStatus) })),
   /** The last runs of a task, the newest first. */
   taskRuns: method(guard.object({ name: guard.string }), guard.object({ runs: guard.arrayOf(taskRun) })),

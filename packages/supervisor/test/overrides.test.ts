@@ -6,8 +6,8 @@ import type { Config, SiteConfig } from '@svc/config'
 import type { ReloadReport } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { tempDir } from '@svc/testkit'
-import type { Overridable } from '../src/overrides/override-settings.ts'
 import { Overrides, readOverrides } from '../src/overrides/overrides.ts'
+import type { Overridable } from '../src/overrides/setting.ts'
 
 const KEY = 'sites.shop.maintenance'
 const logger = createLogger({ level: 'silent', format: 'json' })

@@ -22,6 +22,7 @@ import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
 import { createRequestHandler, Pipeline } from './pipeline/pipeline.ts'
+import type { WafParts } from './pipeline/stages/waf-stage.ts'
 import { createStages } from './pipeline/stages.ts'
 import { WorkerProxyCache } from './proxy-cache/index.ts'
 import { UpstreamHandlers } from './proxying/upstream-handlers.ts'
@@ -37,6 +38,9 @@ import { sharingLeases } from './shared-cache/share-leases.ts'
 import { WorkerRedis } from './shared-cache/worker-redis.ts'
 import type { WorkerTraffic } from './traffic/worker-traffic.ts'
 import { VhostRuntimes } from './vhost/index.ts'
+import { Firewalls } from './waf/firewalls.ts'
+import { MatchLog } from './waf/match-log.ts'
+import { RuleRates } from './waf/rule-rates.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export const MASTER_TIMEOUT_MS = 5_000
@@ -65,8 +69,10 @@ export function createComponents(own: ComponentOptions) {
   const generations = new Generations()
   const generation = () => generations.current
   const draining = new AbortController()
+  const firewalls = new Firewalls()
   const plane = createControlPlane({
     master,
+    firewall: () => firewalls.of(generations.current),
     generation,
     isDraining: () => draining.signal.aborted,
     isrStore: () => caches.isr.store,
@@ -84,6 +90,7 @@ export function createComponents(own: ComponentOptions) {
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
   const vhosts = new VhostRuntimes({ passwordThread, onProblem })
   const rules = new RuleTables()
+  const waf = makeWaf(own, firewalls)
   const eventStreams = new EventStreams()
   const flows = new FlowLog()
   const proofs = new Map<string, string>()
@@ -96,6 +103,7 @@ export function createComponents(own: ComponentOptions) {
     vhosts,
     rules,
     limiter,
+    waf,
     proofs,
     clock: systemClock,
     settleSite: (site) => master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
@@ -123,6 +131,7 @@ export function createComponents(own: ComponentOptions) {
     vhosts,
     rules,
     limiter,
+    waf,
     onExchange,
     eventStreams,
     flows,
@@ -201,6 +210,16 @@ function slicesOf(master: MasterPeer): MasterSlices {
     take: async (orders) => (await master.call('takeSlices', { orders: [...orders] }, { timeoutMs: SLICE_TIMEOUT_MS })).slices,
     giveBack: (unused) => master.notify('returnSlices', { unused: [...unused] }),
   }
+}
+
+/** A count that comes later is of no use to a request that waits for it. */
+const RATE_TIMEOUT_MS = 1_000
+
+function makeWaf({ master, metrics, log }: ComponentOptions, firewalls: Firewalls): WafParts {
+  const matchLog = new MatchLog({ metrics, logger: log.onWafMatch })
+  const count = (order: { rule: string; client: string }) => master.call('countWafMatch', order, { timeoutMs: RATE_TIMEOUT_MS })
+  const rates = new RuleRates(count, systemClock, () => matchLog.metrics.undecided.value++)
+  return { firewalls, rates, log: matchLog }
 }
 
 function engineOptions(

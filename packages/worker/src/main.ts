@@ -26,7 +26,11 @@ const log = new WorkerLog(workerId, fds, { httpMetrics, traffic })
 const link = new RpcPeer({
   channel: createIpcChannel(process),
   local: workerMethods,
-  handlers: (master) => masterOrders(createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics, traffic })),
+  handlers: (master) => {
+    const components = createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics, traffic })
+    components.waf.log.connect((batch) => master.call('wafMatched', batch, { timeoutMs: MASTER_TIMEOUT_MS }))
+    return masterOrders(components)
+  },
   remote: masterMethods,
   protocolVersion: PROTOCOL_VERSION,
   peerName: 'the master',

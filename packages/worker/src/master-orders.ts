@@ -81,7 +81,7 @@ async function prepare(
   components: WorkerComponents,
   { packed, knownServers, endpoints, purges }: PrepareOrder,
 ): Promise<undefined> {
-  const { engine, generations, hosts, isr, log, proxyCache, redis, renderer, rules, tracer, upstreams, vhosts } = components
+  const { engine, generations, hosts, isr, log, proxyCache, redis, renderer, rules, tracer, upstreams, vhosts, waf } = components
   // In this turn: purges that come while the generation is unpacked are later ones.
   if (purges !== undefined) takePurges(components, purges)
   const spec = await unpackGeneration(packed, knownServers)
@@ -96,6 +96,7 @@ async function prepare(
   const handlers = upstreams.prepare(next)
   await vhosts.prepare(next, handlers)
   await rules.prepare(next, handlers)
+  await waf.firewalls.prepare(next)
   await engine.prepare(spec, spec.config.server.engine)
   return undefined
 }

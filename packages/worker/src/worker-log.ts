@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Refusal } from '@svc/engine'
+import type { WafEvent } from '@svc/protocol'
 import {
   AccessLog,
   createLogger,
@@ -82,6 +83,10 @@ export class WorkerLog {
   readonly onCollectorState = (collector: string, error: Error | undefined): void => {
     if (error === undefined) this.#logger.info({ collector }, 'the collector takes spans again')
     else this.#logger.warn({ collector, err: error }, `failed to export spans to ${collector}: ${error.message}`)
+  }
+
+  readonly onWafMatch = (event: WafEvent): void => {
+    this.#logger.warn(event, event.action === 'block' ? 'request blocked by the firewall' : 'request matched by the firewall')
   }
 
   readonly onRefused = (refusal: Refusal): void => {

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { PurgeLedger } from '@svc/cache'
 import { loadConfig } from '@svc/config'
 import { systemClock } from '@svc/core'
-import type { GenerationSpec, HealthReport, ListenAddress } from '@svc/protocol'
+import type { GenerationSpec, HealthReport, ListenAddress, WafEvent } from '@svc/protocol'
 import { AccessLog, descriptorSink, HttpMetrics, LineQueue, type MetricJson, MetricSet, RequestTracer } from '@svc/telemetry'
 import { ManualClock, tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
@@ -26,6 +26,9 @@ import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
 import { WorkerTraffic } from '../src/traffic/worker-traffic.ts'
 import { type LocationHandlers, VhostRuntimes } from '../src/vhost/index.ts'
+import { Firewalls } from '../src/waf/firewalls.ts'
+import { MatchLog } from '../src/waf/match-log.ts'
+import { RuleRates } from '../src/waf/rule-rates.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 
 /** Token that marks a request that looped back. */
@@ -102,8 +105,14 @@ export class PipelineServer {
   #generation: ServingGeneration | undefined
   readonly #vhosts: VhostRuntimes
   readonly #rules = new RuleTables()
+  readonly #firewalls = new Firewalls()
+  /** Requests that rules of the firewall matched. */
+  readonly wafEvents: WafEvent[] = []
+  /** The count of the master for rules of the firewall that have a rate. */
+  countMatch: ConstructorParameters<typeof RuleRates>[0] = async () => ({ isOver: false, retryMs: 0 })
   readonly #limiter: RateLimiter
   readonly #metrics = new MetricSet()
+  readonly #matches = new MatchLog({ metrics: this.#metrics, logger: (event) => this.wafEvents.push(event) })
   readonly #accessFile: string
   readonly #accessLines: LineQueue
   /** For engines other than the one behind `get`. */
@@ -154,6 +163,15 @@ export class PipelineServer {
       vhosts: this.#vhosts,
       rules: this.#rules,
       limiter: this.#limiter,
+      waf: {
+        firewalls: this.#firewalls,
+        rates: new RuleRates(
+          (order) => this.countMatch(order),
+          systemClock,
+          () => undefined,
+        ),
+        log: this.#matches,
+      },
       proofs: this.proofs,
       settleSite: (site) => this.settleSite(site),
       clock: eventClock ?? systemClock,
@@ -221,6 +239,7 @@ export class PipelineServer {
     }
     await this.#vhosts.prepare(next, handlers)
     await this.#rules.prepare(next, handlers)
+    await this.#firewalls.prepare(next)
     this.#generation = next
     await this.tracer.prepare(config)
     this.tracer.apply(config)

@@ -50,6 +50,7 @@ import type {
   TrafficQuery,
   UpstreamSummary,
 } from '@svc/protocol'
+import type { Waf } from './waf.ts'
 
 /** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
 export type PurgeOrder = Guarded<typeof purgeOrder>
@@ -341,10 +342,7 @@ export interface Releases {
 
 /** The log lines of all processes. */
 export interface Logs {
-  /**
-   * The newest `limit` lines. Rejects if the master is unreachable.
-   * @param sinceMs since the epoch, inclusive
-   */
+  /** The newest `limit` lines. `sinceMs`: since the epoch, inclusive. Rejects if the master is unreachable. */
   page(filter: LogFilter, sinceMs: number, limit: number): Promise<LogPage>
   /** Passes on lines as they are written, until the returned function is called. */
   follow(filter: LogFilter, follower: Follower<string>): () => void
@@ -393,6 +391,7 @@ export interface ControlPlane {
   readonly instance: Instance
   readonly fleet: Fleet
   readonly tasks: Tasks
+  readonly waf: Waf
   readonly releases: Releases
   readonly pages: Pages
   readonly entries: Entries

@@ -13,6 +13,7 @@ import type {
   SiteSummary,
   Sites,
 } from './control-plane.ts'
+import type { Waf } from './waf.ts'
 
 /** Returns the caller of an endpoint that only users may call. @throws UNAUTHORIZED */
 export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'user' }> {
@@ -137,6 +138,35 @@ function flowsFor(flows: Flows, own: Sites): Flows {
   }
 }
 
+function wafFor(waf: Waf, own: Sites): Waf {
+  const ofWhole = 'change rules that are bound to no site'
+  const rules = () => waf.rules().filter(({ site }) => site !== undefined && own.list().some(({ id }) => id === site))
+  const requireRule = (id: string) => {
+    if (!rules().some((rule) => rule.id === id)) throw new AdminError('UNKNOWN_RULE', { id })
+  }
+  return {
+    mode: () => waf.mode(),
+    packs: () => waf.packs(),
+    rules,
+    test: () => {
+      throw new AdminError('NOT_FOR_TENANTS', { operation: 'test the firewall' })
+    },
+    events: (query) => waf.events({ ...query, sites: ownAmong(own, query.sites) }),
+    setMode: forbidden('change the mode of the firewall'),
+    setRule: async (order) => {
+      const { site } = order.rule
+      if (!order.isNew) requireRule(order.id)
+      if (site === undefined) throw new AdminError('NOT_FOR_TENANTS', { operation: ofWhole })
+      requireSite(own, site)
+      await waf.setRule(order)
+    },
+    removeRule: async (order) => {
+      requireRule(order.id)
+      await waf.removeRule(order)
+    },
+  }
+}
+
 /** @param labels those of the tenant */
 function pagesFor(pages: Pages, own: Sites, labels: () => string[]): Pages {
   return {
@@ -199,6 +229,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       run: forbidden('run tasks'),
       setEnabled: forbidden('change tasks'),
     },
+    waf: wafFor(plane.waf, sites),
     releases: releasesFor(plane.releases, sites, tenant),
     pages: pagesFor(plane.pages, sites, labels),
     entries: {

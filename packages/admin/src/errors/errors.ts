@@ -12,6 +12,8 @@ export const AdminError = errorClass('AdminError', {
   UNKNOWN_SESSION: { status: 404, exposable: true, template: 'no {kind} has the id "{jti}"' },
   /** No stored response has this key, or it belongs to another tenant than the user. */
   UNKNOWN_ENTRY: { status: 404, exposable: true, template: 'no stored response has the key "{key}"' },
+  /** The firewall has no such rule, or it is bound to no site of the user's tenant. */
+  UNKNOWN_RULE: { status: 404, exposable: true, template: 'the firewall has no rule "{id}"' },
   /** The operation is about the whole instance, which no tenant may change. */
   NOT_FOR_TENANTS: { status: 403, exposable: true, template: 'a tenant_admin must not {operation}' },
 })

@@ -5,7 +5,7 @@ import { type SchemaNode, visitValues } from './schema-tree.ts'
  * Keys that are accepted and checked but have no effect yet; `=value` after a key means that value of it alone. A key covers all
  * that lies below it. Whoever gives a key its effect deletes its line.
  */
-export const inertKeys: readonly string[] = ['plugins', 'waf']
+export const inertKeys: readonly string[] = ['plugins']
 
 function genericKey(path: KeyPath): string {
   return path.reduce<string>((key, part) => (typeof part === 'number' ? `${key}[]` : key === '' ? part : `${key}.${part}`), '')

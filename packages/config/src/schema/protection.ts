@@ -1,29 +1,50 @@
 import * as z from 'zod'
+import { MAX_WAF_RULES, patternProblem } from '../values/waf-pattern.ts'
 import { cidr, identifier, integer, section, text } from './fields.ts'
+
+/** Bounds of a rule. */
+const MAX_NETWORKS = 1000
+const MAX_FIELDS = 16
 
 const pack = () => z.enum(['off', 'monitor', 'block']).default('off')
 
+/** A pattern of RE2's grammar that can be matched in linear time. */
+const pattern = (description: string) =>
+  text()
+    .superRefine((source, context) => {
+      const problem = patternProblem(source)
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+    })
+    .describe(description)
+
+const fieldName = () => z.string().regex(/^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/, 'expected the name of a header field in lower case')
+
 const conditions = z
   .strictObject({
-    ip: z.array(cidr()).min(1).optional().describe('Client networks.'),
-    path: text().optional().describe('Pattern of the path (RE2).'),
-    method: text().optional().describe('Pattern of the method (RE2).'),
-    header: z.record(text(), text()).optional().describe('Patterns by lower-case header name (RE2).'),
-    query: text().optional().describe('Pattern of the query (RE2).'),
-    user_agent: text().optional().describe('Pattern of the User-Agent field (RE2).'),
-    body: text().optional().describe('Pattern of the body (RE2).'),
+    ip: z.array(cidr()).min(1).max(MAX_NETWORKS).optional().describe('Client networks.'),
+    path: pattern('Pattern of the path (RE2).').optional(),
+    method: pattern('Pattern of the method (RE2).').optional(),
+    header: z
+      .record(fieldName(), pattern('Pattern of the field (RE2).'))
+      .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `expected at most ${MAX_FIELDS} header fields`)
+      .optional()
+      .describe('Patterns by lower-case header name (RE2).'),
+    query: pattern('Pattern of the query (RE2).').optional(),
+    user_agent: pattern('Pattern of the User-Agent field (RE2).').optional(),
+    body: pattern('Pattern of the body (RE2).').optional(),
   })
   .refine((when) => Object.keys(when).length > 0, 'expected at least one condition')
   .describe('Conditions. All must hold.')
 
 const rate = z
   .strictObject({
-    count: integer(1).describe('Matches allowed per client address.'),
-    window_secs: integer(1).describe('Length of the window in seconds.'),
+    count: integer(1, 1_000_000_000).describe('Matches allowed per client address.'),
+    window_secs: integer(1, 86_400).describe('Length of the window in seconds.'),
   })
   .describe('Makes the rule act only above a rate.')
 
-const rule = z
+/** `[[waf.rules]]`. */
+export const wafRule = z
   .strictObject({
     id: identifier().describe('Unique name of the rule.'),
     site: identifier().optional().describe('Applies only to requests for this site.'),
@@ -54,7 +75,11 @@ export const waf = section('Web application firewall.', {
     scanner: pack().describe('Vulnerability scanners.'),
     protocol: pack().describe('Malformed or suspicious protocol use.'),
   }),
-  rules: z.array(rule).default([]).describe('Rules, in this order.'),
+  rules: z
+    .array(wafRule)
+    .max(MAX_WAF_RULES, `expected at most ${MAX_WAF_RULES} rules`)
+    .default([])
+    .describe('Rules, in this order.'),
 })
 
 /** `[rate_limit]`: the budget per client address. */

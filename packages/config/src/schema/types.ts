@@ -30,6 +30,9 @@ export type Config = DeepReadonly<
 /** A rule for requests whose path matches. */
 export type RouteRule = Config['route_rules'][number]
 
+/** A rule of the firewall. */
+export type WafRule = Config['waf']['rules'][number]
+
 /** An order that every request to a site gets 503. */
 interface Maintenance {
   /** Plain text of the response; undefined: the usual one. */

@@ -58,6 +58,10 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_UNKNOWN_TASK: { status: 404, exposable: true },
   /** A run of the task has not ended, and others may not begin. */
   SUP_TASK_RUNNING: { status: 409, exposable: true },
+  /** The firewall has no such rule. */
+  SUP_UNKNOWN_RULE: { status: 404, exposable: true, template: 'the firewall has no rule "{id}"' },
+  /** The firewall has a rule of this id. */
+  SUP_RULE_EXISTS: { status: 409, exposable: true, template: 'the firewall has a rule "{id}" already' },
   /** A configuration cannot be checked now: other checks are queued, or it took too long. */
   SUP_CONFIG_CHECK: { status: 503, retryable: true, exposable: true },
   /** The configuration has no such upstream group, or the group has no such server. */

@@ -51,6 +51,7 @@ import { SiteMarks } from './site-marks.ts'
 import { SiteSurveys } from './site-surveys.ts'
 import { serviceLine } from './start-summary.ts'
 import { makeTasks } from './tasks.ts'
+import { makeWafRecords } from './waf.ts'
 
 /** Inputs of `assemble`. */
 interface AssembleOptions {
@@ -157,7 +158,7 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
 function makeCounts(
   { deps, access, logFiles }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
-): Pick<MasterParts, 'metrics' | 'rateLimits'> {
+): Pick<MasterParts, 'metrics' | 'rateLimits' | 'ruleRates' | 'wafEvents'> {
   const rateLimits = makeRateLimits(access, deps, { workers, caches })
   const metrics = new MetricsCollector(deps.timings.metricsTimeoutMs, {
     generation: () => access.get().generation,
@@ -173,7 +174,7 @@ function makeCounts(
     rateLimits: { counted: () => rateLimits.counted, localSlices: () => rateLimits.localSlices },
     droppedLines: () => logFiles.droppedLines,
   })
-  return { metrics, rateLimits }
+  return { metrics, rateLimits, ...makeWafRecords(access, deps) }
 }
 
 interface ChangeParts extends Pick<MasterParts, 'workers' | 'hosts' | 'caches' | 'served'> {
@@ -350,7 +351,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     logger,
   })
   await sessions.followUsers()
-  const { metrics, rateLimits } = makeCounts(options, { workers, hosts, caches })
+  const { metrics, ...counts } = makeCounts(options, { workers, hosts, caches })
   const watcher = new SiteWatcher({
     own: ownDirectories(access),
     settings: watchSettings(deps.options.source.env),
@@ -386,7 +387,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, certificates }
   const deployment = await makeReleases(options, reloader, hosts)
   const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
-  const records = { metrics, rateLimits, analytics, heapSnapshots, audit: await makeAudit(options), configChecks }
+  const records = { metrics, ...counts, analytics, heapSnapshots, audit: await makeAudit(options), configChecks }
   const own = { caches, reloader, restarts, sessions, changes, served, surveys, tasks, ...records, ...deployment }
   const parts: MasterParts = { ...common, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }

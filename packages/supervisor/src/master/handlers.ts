@@ -26,6 +26,7 @@ import { l0EntriesOf, l0EntryOf } from './l0-entries.ts'
 import type { MasterParts } from './parts.ts'
 import { siteStatuses, statusOf } from './status.ts'
 import { summaryOf } from './summary.ts'
+import { removeWafRule, setWafMode, setWafRule } from './waf.ts'
 
 /** Handlers that several boundaries share. */
 function sharedHandlers(parts: MasterParts) {
@@ -93,6 +94,12 @@ export function workerHandlers(
     taskRuns: ({ name }) => ({ runs: parts.tasks.runs(name) }),
     runTask: ({ name }) => parts.tasks.run(name),
     setTaskEnabled: (order) => setTaskEnabled(parts, order),
+    countWafMatch: ({ rule, client }) => parts.ruleRates.take(rule, client),
+    wafMatched: ({ events }) => void parts.wafEvents.add(events),
+    wafEvents: (query) => parts.wafEvents.page(query),
+    setWafMode: (order) => setWafMode(parts, order),
+    setWafRule: (order) => setWafRule(parts, order),
+    removeWafRule: (order) => removeWafRule(parts, order),
     takeSlices: async ({ orders }) => ({ slices: await parts.rateLimits.take(orders) }),
     returnSlices: ({ unused }) => void parts.rateLimits.giveBack(unused),
     countedClients: () => parts.rateLimits.list(),

@@ -22,6 +22,8 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Slos } from '../slos/slos.ts'
 import type { TaskScheduler } from '../tasks/task-scheduler.ts'
 import type { Certificates } from '../tls/certificates.ts'
+import type { RuleRates } from '../waf/rule-rates.ts'
+import type { WafEvents } from '../waf/waf-events.ts'
 import type { Caches } from './caches.ts'
 import type { RenderHosts } from './render-hosts.ts'
 import type { ServedSites } from './served-sites.ts'
@@ -82,6 +84,8 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly rateLimits: RateLimits
+  readonly ruleRates: RuleRates
+  readonly wafEvents: WafEvents
   readonly tasks: TaskScheduler
   readonly releases: Releases
   readonly uploads: Uploads

@@ -1,22 +1,9 @@
-import { type Config, type EnvSources, moveSite, type SiteConfig } from '@svc/config'
+import { type EnvSources, moveSite, type SiteConfig } from '@svc/config'
 import { deepFreeze, guard } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import { type GenerationSpec, serverIds } from '@svc/protocol'
-
-/** The parts of a configuration that have values which can be overridden. */
-export interface Overridable {
-  readonly config: Pick<Config, 'tasks'>
-  readonly sites: readonly SiteConfig[]
-  readonly web: Pick<GenerationSpec['web'], 'upstreams'>
-}
-
-/** A value of a configuration that can be overridden. */
-interface Setting {
-  /** The value, as it is compared and restored. */
-  readonly value: unknown
-  /** The configuration with another value. @throws SUP_OVERRIDE if that is impossible */
-  write<T extends Overridable>(served: T, value: unknown, sources: EnvSources): Promise<T>
-}
+import { serverIds } from '@svc/protocol'
+import type { Overridable, Setting } from './setting.ts'
+import { wafSetting } from './waf-settings.ts'
 
 type Group = Overridable['web']['upstreams'][number]
 
@@ -48,6 +35,7 @@ const siteSettings: Readonly<Record<string, SiteSetting>> = {
 /** Finds the value of a key. Undefined: the configuration has no such site, group or server, or the value cannot be overridden. */
 export function settingOf(key: string, served: Overridable): Setting | undefined {
   if (key.startsWith('upstreams.')) return downSetting(key, served)
+  if (key.startsWith('waf.')) return wafSetting(key, served)
   return key.startsWith('tasks.') ? taskSetting(key, served) : siteSetting(key, served)
 }
 
@@ -69,9 +57,18 @@ function taskSetting(key: string, { config }: Overridable): Setting | undefined 
   }
 }
 
-function siteSetting(key: string, { sites }: Overridable): Setting | undefined {
+/** A site as it would be with another value. @throws SUP_OVERRIDE if that is impossible */
+export async function previewSite(key: string, value: unknown, site: SiteConfig, sources: EnvSources): Promise<SiteConfig> {
+  return (await siteKey(key).setting?.write(site, value, sources)) ?? site
+}
+
+function siteKey(key: string): { readonly id: string | undefined; readonly setting: SiteSetting | undefined } {
   const [, id, name = ''] = /^sites\.(.+)\.([a-z]+)$/.exec(key) ?? []
-  const setting = Object.hasOwn(siteSettings, name) ? siteSettings[name] : undefined
+  return { id, setting: Object.hasOwn(siteSettings, name) ? siteSettings[name] : undefined }
+}
+
+function siteSetting(key: string, { sites }: Overridable): Setting | undefined {
+  const { id, setting } = siteKey(key)
   const own = sites.find((site) => site.id === id)
   if (setting === undefined || own === undefined) return undefined
   return {

@@ -6,8 +6,9 @@ import { asError, codeOf, Gate, guard, loadRegularFile, messageOf } from '@svc/c
 import { SupervisorError } from '@svc/processes'
 import type { Override, ReloadReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { type Overridable, settingOf, unknownKey } from './override-settings.ts'
+import { previewSite, settingOf, unknownKey } from './override-settings.ts'
 import { saveState } from './save-state.ts'
+import type { Overridable } from './setting.ts'
 
 /** An override as the file has it: with the value that it stands in for. */
 interface Entry extends Omit<Override, 'key'> {
@@ -105,10 +106,8 @@ export class Overrides {
   }
 
   /** A site as it would be with another value. @throws SUP_OVERRIDE if that is impossible */
-  async preview(key: string, value: unknown, site: SiteConfig): Promise<SiteConfig> {
-    const served: Overridable = { config: { tasks: [] }, sites: [site], web: { upstreams: [] } }
-    const { sites } = (await settingOf(key, served)?.write(served, value, this.#environment)) ?? served
-    return sites[0] ?? site
+  preview(key: string, value: unknown, site: SiteConfig): Promise<SiteConfig> {
+    return previewSite(key, value, site, this.#environment)
   }
 
   /** The value that an override stands in for; undefined: there is none. */

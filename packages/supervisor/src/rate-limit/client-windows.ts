@@ -5,12 +5,24 @@ const MAX_CLIENTS = 65_536
 /** To make room, the quietest of so many gives way. */
 const CANDIDATES = 16
 
+/** Bounds of `ClientWindows`. */
+interface WindowBounds {
+  /** Seconds that count; or other units of time, where the caller numbers those. */
+  readonly counted: number
+  readonly maxClients: number
+}
+
 /** The requests of one client by second, in the order of time. */
 class ClientWindow {
+  readonly #counted: number
   readonly #seconds: number[] = []
   readonly #counts: number[] = []
   total = 0
   refused = 0
+
+  constructor(counted: number) {
+    this.#counted = counted
+  }
 
   add(second: number, requests: number): void {
     if (requests <= 0) return
@@ -35,7 +47,7 @@ class ClientWindow {
   /** Forgets what no window that ends in this second contains. */
   moveTo(second: number): void {
     let gone = 0
-    while ((this.#seconds[gone] ?? second) <= second - COUNTED_SECONDS) this.total -= this.#counts[gone++] ?? 0
+    while ((this.#seconds[gone] ?? second) <= second - this.#counted) this.total -= this.#counts[gone++] ?? 0
     if (gone === 0) return
     this.#seconds.splice(0, gone)
     this.#counts.splice(0, gone)
@@ -45,14 +57,19 @@ class ClientWindow {
   get freedAt(): number | undefined {
     const first = this.#counts.findIndex((count) => count > 0)
     const second = this.#seconds[first]
-    return second === undefined ? undefined : second + COUNTED_SECONDS
+    return second === undefined ? undefined : second + this.#counted
   }
 }
 
 /** The requests of clients in the last minute. Seconds are numbered by any clock that never goes back. */
 export class ClientWindows {
   readonly #clients = new Map<string, ClientWindow>()
+  readonly #bounds: WindowBounds
   #sweep = this.#clients.entries()
+
+  constructor(bounds: WindowBounds = { counted: COUNTED_SECONDS, maxClients: MAX_CLIENTS }) {
+    this.#bounds = bounds
+  }
 
   get size(): number {
     return this.#clients.size
@@ -66,7 +83,7 @@ export class ClientWindows {
       return known
     }
     this.#tidy(second)
-    const made = new ClientWindow()
+    const made = new ClientWindow(this.#bounds.counted)
     this.#clients.set(client, made)
     return made
   }
@@ -106,6 +123,6 @@ export class ClientWindows {
         fewest = window.total
       }
     }
-    if (this.#clients.size >= MAX_CLIENTS && quietest !== undefined) this.#clients.delete(quietest)
+    if (this.#clients.size >= this.#bounds.maxClients && quietest !== undefined) this.#clients.delete(quietest)
   }
 }

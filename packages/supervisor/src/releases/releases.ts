@@ -24,7 +24,9 @@ interface ReleasesOptions {
   readonly unpacking: Unpacking
   readonly overrides: Overrides
   readonly reloader: Pick<Reloader, 'change'>
-  readonly spec: () => Pick<GenerationSpec, 'sites' | 'web'> & { readonly config: Pick<Config, 'server' | 'deploy' | 'tasks'> }
+  readonly spec: () => Pick<GenerationSpec, 'sites' | 'web'> & {
+    readonly config: Pick<Config, 'server' | 'deploy' | 'tasks' | 'waf'>
+  }
   /** Scans, compiles and warms a site that is not in service, in every host that will render it. */
   readonly tryOut: (site: SiteConfig) => Promise<SiteSurvey>
   readonly now: () => number

@@ -22,8 +22,10 @@ import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/v
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
 import { storedPages } from '../isr/stored-pages.ts'
+import type { Firewall } from '../waf/firewall.ts'
 import { uploadArchive } from './archive-upload.ts'
 import { storedEntries } from './stored-entries.ts'
+import { wafOf } from './waf-control.ts'
 
 /** The line to the master. */
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
@@ -33,6 +35,8 @@ interface ControlPlaneParts {
   readonly master: Pick<MasterPeer, 'call' | 'open'>
   readonly generation: () => ServingGeneration
   readonly isDraining: () => boolean
+  /** Undefined: it is not in use. */
+  readonly firewall: () => Firewall | undefined
   /** The store of pages; undefined: pages are not cached. */
   readonly isrStore: () => EntryStore | undefined
   readonly proxyStore: () => ProxyStore | undefined
@@ -228,6 +232,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       run: (name) => master.call('runTask', { name }, ANSWER),
       setEnabled: (order) => master.call('setTaskEnabled', order, WORK),
     },
+    waf: wafOf(parts),
     releases: {
       list: async (site) => (await master.call('releases', { site }, ANSWER)).releases,
       deploy: (order) => master.call('deploy', order, WAIT),

@@ -64,6 +64,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     const generation = options.generation()
     const client = own ?? clientOf(exchange.request, generation.trustedProxies)
     const context = new RequestContext(exchange, generation, client, options.tools)
+    context.isOwn = own !== undefined
     options.log().began(exchange.request)
     exchange.onClosed((isAborted) => {
       context.closed(isAborted)

@@ -12,6 +12,7 @@ import { LimiterStage } from './stages/limiter-stage.ts'
 import { PanelHostStage } from './stages/panel-host-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { LocationStage, MaintenanceStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
+import { type WafParts, WafStage } from './stages/waf-stage.ts'
 
 /** Dependencies of the stages. */
 interface StageParts {
@@ -22,6 +23,7 @@ interface StageParts {
   readonly vhosts: VhostRuntimes
   readonly rules: RuleTables
   readonly limiter: RateLimiter
+  readonly waf: WafParts
   /** Responses to challenges of certificate authorities, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
   readonly clock: Pick<Clock, 'after'>
@@ -38,6 +40,7 @@ export function createStages({
   vhosts,
   rules,
   limiter,
+  waf,
   proofs,
   clock,
   settleSite,
@@ -48,6 +51,7 @@ export function createStages({
     new ProofStage(proofs),
     new BuiltinStage({ plane, revocations, vhosts, rules, clock }),
     new LimiterStage(limiter, false),
+    new WafStage(waf),
     new SecureStage(),
     new PanelHostStage(),
     new VhostStage(),

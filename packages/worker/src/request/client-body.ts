@@ -1,8 +1,9 @@
 import { type BodyAck, HttpError, noBody, RepeatableBody, type RequestBody } from '@svc/http'
+import { PeekedBody } from './peeked-body.ts'
 
 /** The body of a request as its handlers read it: up to the limit of their location, and again where its first reader failed. */
 export class ClientBody implements RequestBody {
-  readonly #sent: RequestBody
+  #sent: RequestBody
   #body: RequestBody
   #maxBytes = Number.POSITIVE_INFINITY
 
@@ -24,6 +25,15 @@ export class ClientBody implements RequestBody {
     if (!this.#sent.isPresent) return true
     this.#maxBytes = maxBytes
     return (this.#sent.length ?? 0) <= maxBytes
+  }
+
+  /**
+   * Reads the beginning of a body that has not been read yet: `maxBytes` of it or a little more, or all of a shorter one. The next reader
+   * gets it whole. `onSeen` is called once, perhaps at once.
+   */
+  peek(maxBytes: number, onSeen: (pieces: readonly Uint8Array[]) => void): void {
+    this.#sent = new PeekedBody(this.#sent, maxBytes, onSeen)
+    this.#body = this.#sent
   }
 
   /** Reads of the body get nothing from now on. */

@@ -66,6 +66,8 @@ export class RequestContext {
   pathGroup: PathGroup = 'other'
   /** True if the rate limit has let it pass. */
   isAdmitted = false
+  /** True for a request that the service makes of itself. */
+  isOwn = false
   /** False for probes: they are neither logged nor counted as traffic. */
   isLogged = true
   /** Access logs that it is written to, where there is one. */
@@ -115,7 +117,10 @@ export class RequestContext {
   }
 
   /** Notes for its flow that the request enters a stage. `outcome`: how the stage before it went. */
-  enter(stage: 'limiter' | 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write', outcome = 'ok'): void {
+  enter(
+    stage: 'limiter' | 'waf' | 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write',
+    outcome = 'ok',
+  ): void {
     if (this.#ending === 'none') this.#trail = this.#tools.flows.enter(this.#trail, stage, outcome)
   }
 

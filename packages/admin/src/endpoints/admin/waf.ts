@@ -1,5 +1,8 @@
-import { endpoint } from '../../contract/endpoint.ts'
-import { notAvailable } from '../not-available.ts'
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { success } from '../../contract/schemas.ts'
+
+const mode = () => z.enum(['off', 'monitor', 'block'])
 
 export const waf = endpoint({
   method: 'GET',
@@ -7,5 +10,6 @@ export const waf = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Shows mode, packs and number of rules of the firewall.',
-  handle: () => notAvailable('The web application firewall'),
+  response: () => success({ mode: mode(), packs: z.record(z.string(), mode()), rules: z.int() }),
+  handle: (plane) => ok({ mode: plane.waf.mode(), packs: plane.waf.packs(), rules: plane.waf.rules().length }),
 })

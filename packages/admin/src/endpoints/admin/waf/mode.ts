@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
-import { endpoint } from '../../../contract/endpoint.ts'
-import { oneOf } from '../../../contract/schemas.ts'
-import { notAvailable } from '../../not-available.ts'
+import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { oneOf, success } from '../../../contract/schemas.ts'
+import { usernameOf } from '../../../contract/scope.ts'
 
 export const setWafMode = endpoint({
   method: 'PUT',
@@ -9,6 +9,10 @@ export const setWafMode = endpoint({
   group: 'admin',
   access: 'super_admin',
   summary: 'Sets the mode of the firewall.',
-  body: () => z.strictObject({ mode: oneOf(['off', 'monitor', 'block'], 'Mode of all rules.') }),
-  handle: () => notAvailable('The web application firewall'),
+  body: () => z.strictObject({ mode: oneOf(['off', 'monitor', 'block'], 'Strongest action of any rule or pack.') }),
+  response: () => success({ mode: z.enum(['off', 'monitor', 'block']) }),
+  async handle(plane, { body: { mode }, caller }) {
+    await plane.waf.setMode({ mode, username: usernameOf(caller) })
+    return ok({ mode })
+  },
 })

@@ -1,7 +1,19 @@
 import * as z from 'zod/mini'
 import { integer, list, oneOf, text } from '../../../contract/schemas.ts'
 
-const pattern = (description: string) => z.optional(text(`${description}, as a pattern (RE2).`))
+const pattern = (description: string) => z.optional(text(`${description}, as a pattern (RE2).`, 1000))
+
+/** The id of a new rule. */
+export const ruleId = () =>
+  z
+    .string()
+    .check(
+      z.regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'expected 1 to 63 characters of a-z, 0-9, ".", "_" and "-"'),
+      z.describe('Id of the rule.'),
+    )
+
+/** A rule as responses show it. */
+export const ruleSchema = () => z.object({ id: z.string(), ...ruleFields() })
 
 /** The fields of a rule but its id. */
 export const ruleFields = () => ({
@@ -12,7 +24,11 @@ export const ruleFields = () => ({
       ip: z.optional(list(text('Address or CIDR range', 64), 'Addresses of the client.', 1000)),
       path: pattern('Path'),
       method: pattern('Method'),
-      header: pattern('Any header field as "name: value"'),
+      header: z.optional(
+        z
+          .record(text('Name of a header field, in lower case', 128), text('Pattern (RE2)', 1000))
+          .check(z.describe('Patterns of header fields (RE2), by name.')),
+      ),
       query: pattern('Query'),
       user_agent: pattern('User-Agent'),
       body: pattern('Body'),

@@ -1,16 +1,17 @@
 import * as z from 'zod/mini'
-import { endpoint } from '../../../contract/endpoint.ts'
-import { text } from '../../../contract/schemas.ts'
-import { notAvailable } from '../../not-available.ts'
-import { ruleFields } from './rule-fields.ts'
+import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { success } from '../../../contract/schemas.ts'
+import { requireSite, usernameOf } from '../../../contract/scope.ts'
+import { ruleFields, ruleId, ruleSchema } from './rule-fields.ts'
 
 export const wafRules = endpoint({
   method: 'GET',
   path: '/__svc/admin/api/waf/rules',
   group: 'admin',
   access: 'viewer',
-  summary: 'Lists the rules of the firewall.',
-  handle: () => notAvailable('The web application firewall'),
+  summary: 'Lists the rules of the firewall, in their order.',
+  response: () => success({ rules: z.array(ruleSchema()) }),
+  handle: (plane) => ok({ rules: plane.waf.rules() }),
 })
 
 export const addWafRule = endpoint({
@@ -19,6 +20,11 @@ export const addWafRule = endpoint({
   group: 'admin',
   access: 'tenant_admin',
   summary: 'Adds a rule.',
-  body: () => z.strictObject({ id: text('Id of the rule.', 64), ...ruleFields() }),
-  handle: () => notAvailable('The web application firewall'),
+  body: () => z.strictObject({ id: ruleId(), ...ruleFields() }),
+  response: () => success({ rule: ruleSchema() }),
+  async handle(plane, { body: rule, caller }) {
+    if (rule.site !== undefined) requireSite(plane.sites, rule.site)
+    await plane.waf.setRule({ id: rule.id, rule, isNew: true, username: usernameOf(caller) })
+    return ok({ rule }, 201)
+  },
 })

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini'
-import { endpoint } from '../../../../contract/endpoint.ts'
-import { notAvailable } from '../../../not-available.ts'
-import { ruleFields } from '../rule-fields.ts'
+import { endpoint, ok } from '../../../../contract/endpoint.ts'
+import { success } from '../../../../contract/schemas.ts'
+import { requireSite, usernameOf } from '../../../../contract/scope.ts'
+import { ruleFields, ruleSchema } from '../rule-fields.ts'
 
 export const changeWafRule = endpoint({
   method: 'PUT',
@@ -10,7 +11,13 @@ export const changeWafRule = endpoint({
   access: 'tenant_admin',
   summary: 'Replaces a rule.',
   body: () => z.strictObject(ruleFields()),
-  handle: () => notAvailable('The web application firewall'),
+  response: () => success({ rule: ruleSchema() }),
+  async handle(plane, { params: { id = '' }, body, caller }) {
+    if (body.site !== undefined) requireSite(plane.sites, body.site)
+    const rule = { id, ...body }
+    await plane.waf.setRule({ id, rule, isNew: false, username: usernameOf(caller) })
+    return ok({ rule })
+  },
 })
 
 export const removeWafRule = endpoint({
@@ -19,5 +26,9 @@ export const removeWafRule = endpoint({
   group: 'admin',
   access: 'tenant_admin',
   summary: 'Removes a rule.',
-  handle: () => notAvailable('The web application firewall'),
+  response: () => success({ id: z.string() }),
+  async handle(plane, { params: { id = '' }, caller }) {
+    await plane.waf.removeRule({ id, username: usernameOf(caller) })
+    return ok({ id })
+  },
 })

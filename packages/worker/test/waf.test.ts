@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PipelineServer, shop } from './pipeline-server.ts'
+
+const rule = (id: string, when: string, more = '') =>
+  `[[waf.rules]]\nid = "${id}"\naction = "block"\nwhen = { ${when} }\n${more}\n`
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+const blog = { id: 'blog', hostnames: ['blog.test'], files: { 'public/a.txt': 'blog' } }
+const files = { ...shop, files: { 'public/a.txt': 'whole page', 'public/admin/x.txt': 'secret' } }
+
+test('a rule blocks with 403 and the request id alone', async (t) => {
+  const server = await PipelineServer.start(t, [files], rule('no-admin', 'path = "^/admin"'))
+  const blocked = await server.get('/admin/x.txt')
+  assert.equal(blocked.status, 403)
+  assert.deepEqual(Object.keys(JSON.parse(blocked.text)).sort(), ['code', 'request_id', 'status', 'title', 'type'])
+  assert.ok(!blocked.text.includes('no-admin'))
+  assert.equal((await server.get('/a.txt')).status, 200)
+  assert.deepEqual(
+    server.wafEvents.map(({ rule: id, action, site, path, method }) => ({ id, action, site, path, method })),
+    [{ id: 'no-admin', action: 'block', site: 'shop', path: '/admin/x.txt', method: 'GET' }],
+  )
+  assert.deepEqual(await server.metric('svc_waf_matches_total'), { 'no-admin block': 1 })
+})
+
+test('escapes, dot segments and repeated slashes do not get past a rule', async (t) => {
+  const server = await PipelineServer.start(t, [files], rule('no-admin', 'path = "^/admin/"'))
+  for (const path of ['/%61dmin/x', '/%2561dmin/x', '//admin/x', '/a/../admin/x', '/a%2f..%2fadmin/x', '/.//admin/x'])
+    assert.equal((await server.get(path)).status, 403, path)
+})
+
+test('all conditions of a rule must hold, on any value of a field', async (t) => {
+  const conditions =
+    'method = "^POST$", query = "(?i)token=x y", header = { "x-a" = "^bad$" }, user_agent = "^$", ip = ["192.0.2.0/24"]'
+  const server = await PipelineServer.start(t, [files], rule('all', conditions))
+  const good = { method: 'POST', remoteAddress: '192.0.2.7' }
+  const headers = { 'x-a': ['fine', 'bad'] }
+  const hit = { ...good, headers }
+  assert.equal((await server.get('/?TOKEN=x%2520y', hit)).status, 403)
+  assert.equal((await server.get('/?token=x+y', hit)).status, 403)
+  assert.notEqual((await server.get('/?token=z', hit)).status, 403)
+  assert.notEqual((await server.get('/?token=x+y', { ...hit, method: 'GET' })).status, 403)
+  assert.notEqual((await server.get('/?token=x+y', { ...hit, remoteAddress: '198.51.100.1' })).status, 403)
+  assert.notEqual((await server.get('/?token=x+y', { ...good, headers: { 'x-a': 'fine' } })).status, 403)
+  assert.notEqual((await server.get('/?token=x+y', { ...good, headers: { ...headers, 'user-agent': 'curl' } })).status, 403)
+})
+
+test('a rule of a site leaves other sites alone', async (t) => {
+  const server = await PipelineServer.start(
+    t,
+    [files, blog],
+    rule('of-blog', 'path = "a"').replace('action', 'site = "blog"\naction'),
+  )
+  assert.equal((await server.get('/a.txt')).status, 200)
+  assert.equal((await server.get('/a.txt', { host: 'blog.test' })).status, 403)
+})
+
+test('a rule looks at the body before its handler gets it whole', async (t) => {
+  const server = await PipelineServer.start(t, [files], rule('words', 'path = "^/up", body = "bad word"'))
+  const bodies: string[] = []
+  server.intercept = (context) => {
+    const chunks: Uint8Array[] = []
+    context.body.read(
+      (chunk, ack) => {
+        chunks.push(chunk)
+        ack()
+      },
+      () => {
+        bodies.push(Buffer.concat(chunks).toString())
+        context.respond({ status: 204, headers: [] })
+      },
+    )
+    return 'answered'
+  }
+  const post = (path: string, body: string, headers: Record<string, string> = form) =>
+    server.get(path, { method: 'POST', body: Buffer.from(body), headers })
+  assert.equal((await post('/up', 'a=bad+word')).status, 403)
+  assert.equal((await post('/up', 'a=b%61d%20w%256frd')).status, 403)
+  assert.equal((await post('/up', '{"a":"bad\\u0020word"}', { 'content-type': 'application/json' })).status, 403)
+  assert.deepEqual(bodies, [])
+  const large = 'x'.repeat(1_000_000)
+  assert.equal((await post('/up', large)).status, 204)
+  assert.equal((await post('/other', 'bad word')).status, 204)
+  assert.deepEqual(bodies, [large, 'bad word'])
+  assert.deepEqual(await server.metric('svc_waf_uninspected_total'), { body: 1 })
+})
+
+test('monitor lets requests pass, and so does a mode of monitor', async (t) => {
+  const server = await PipelineServer.start(t, [files], rule('a', 'path = "a"').replace('block', 'monitor'))
+  assert.equal((await server.get('/a.txt')).status, 200)
+  await server.reload([files], `waf.mode = "monitor"\n${rule('b', 'path = "a"')}`)
+  assert.equal((await server.get('/a.txt')).status, 200)
+  await server.reload([files], `waf.mode = "off"\n${rule('b', 'path = "a"')}`)
+  assert.equal((await server.get('/a.txt')).status, 200)
+  assert.deepEqual(
+    server.wafEvents.map(({ rule: id, action }) => `${id} ${action}`),
+    ['a monitor', 'b monitor'],
+  )
+})
+
+test('a rule with a rate acts when the count says so, and a client over it is not counted again at once', async (t) => {
+  const server = await PipelineServer.start(t, [files], rule('flood', 'path = "a"', 'rate = { count = 2, window_secs = 60 }'))
+  const asked: string[] = []
+  server.countMatch = async ({ rule: id, client }) => {
+    asked.push(`${id} ${client}`)
+    return { isOver: asked.length > 2, retryMs: 60_000 }
+  }
+  const statuses: number[] = []
+  for (let i = 0; i < 5; i++) statuses.push((await server.get('/a.txt', { remoteAddress: '2001:db8::7' })).status)
+  assert.deepEqual(statuses, [200, 200, 403, 403, 403])
+  assert.deepEqual(asked, Array(3).fill('flood 2001:db8::/64'))
+})
+
+/** Redirects enter L0 with the second request. */
+const redirects = ['/a', '/b'].map((path) => `[[route_rules]]\npattern = "${path}"\nredirect = "/c"\n`).join('')
+
+test('L0 keeps no response that a rule beyond path and query may decide on otherwise', async (t) => {
+  const hitsOf = async (rules: string, path: string) => {
+    const server = await PipelineServer.start(t, [files], redirects + rules)
+    for (let i = 0; i < 3; i++) assert.equal((await server.get(path)).status, 308)
+    return (await server.metric('svc_l0_hits_total'))['']
+  }
+  const agent = rule('agent', 'path = "^/a", user_agent = "bad"')
+  assert.equal(await hitsOf(rule('path', 'path = "^/never", query = "x"'), '/a'), 1)
+  assert.equal(await hitsOf(agent, '/a'), 0)
+  assert.equal(await hitsOf(agent, '/b'), 1)
+  assert.equal(await hitsOf(rule('head', 'path = "^/a", method = "^HEAD$"'), '/a'), 0)
+  assert.equal(await hitsOf(rule('posts', 'path = "^/a", method = "^POST$"'), '/a'), 1)
+  assert.equal(await hitsOf(rule('seen', 'path = "^/a"').replace('block', 'monitor'), '/a'), 0)
+  assert.equal(await hitsOf('[waf.packs]\ntraversal = "block"\n', '/a'), 1)
+  assert.equal(await hitsOf('[waf.packs]\nscanner = "block"\n', '/a'), 0)
+})
+
+test('a response in L0 is not served any more when a new rule blocks it', async (t) => {
+  const server = await PipelineServer.start(t, [files], redirects)
+  for (let i = 0; i < 3; i++) assert.equal((await server.get('/a')).status, 308)
+  assert.equal((await server.metric('svc_l0_hits_total'))[''], 1)
+  await server.reload([files], redirects + rule('now', 'path = "^/a"'))
+  assert.equal((await server.get('/a')).status, 403)
+})
+
+test('built-in endpoints answer whatever the rules say', async (t) => {
+  const server = await PipelineServer.start(t, [files], rule('all', 'path = "."'))
+  assert.equal((await server.get('/__svc/health')).status, 200)
+  assert.equal((await server.get('/')).status, 403)
+})
