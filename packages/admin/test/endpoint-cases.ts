@@ -78,8 +78,6 @@ const readsConfig = { ok: true, config: { admin: { jwt_secret: '***' } } }
 const reloads = { ok: true, generation: 8, needs_restart: ['server.workers'] }
 const purges = (layer: string, scope: object) => ({ ok: true, layer, scope })
 
-/** Of a part of the server that this version does not have: there is nothing that a request could name. */
-const missing = { status: 503, answer: { code: 'not_available' } } as const
 const wafRule = { action: 'block', when: { path: '^/x' } }
 
 /** By method and path. Endpoints below `/api/` have the cases of their twins below `/__svc/api/`. */
@@ -248,8 +246,12 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     answer: { ok: true, run: { id: 'run-1', trigger: 'manual' } },
   },
   'GET /__svc/admin/api/tasks/:name/runs': { params: { name: 'nightly' }, answer: { ok: true, runs: [{ state: 'ok' }] } },
-  'GET /__svc/admin/api/plugins': missing,
-  'PUT /__svc/admin/api/plugins/:name': { ...missing, params: { name: 'auth' }, body: { enabled: true } },
+  'GET /__svc/admin/api/plugins': { answer: { ok: true, plugins: [{ name: 'auth', state: 'active', errors: 2 }] } },
+  'PUT /__svc/admin/api/plugins/:name': {
+    params: { name: 'auth' },
+    body: { enabled: true },
+    answer: { ok: true, name: 'auth', enabled: true },
+  },
 
   'GET /__svc/obs/summary': { answer: { ok: true, generation: 3, sites: { total: 2, states: { ok: 2 } } } },
   'GET /__svc/obs/analytics': {

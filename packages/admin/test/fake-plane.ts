@@ -2,6 +2,7 @@ import { AppError } from '@svc/core'
 import type { AnalyticsReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 import { alerts, slos } from './alert-samples.ts'
+import { pluginsOf } from './plugin-samples.ts'
 import { tasksOf } from './task-samples.ts'
 import { wafOf } from './waf-samples.ts'
 
@@ -282,6 +283,7 @@ export class FakePlane implements ControlPlane {
   }
 
   readonly tasks = tasksOf(this.calls)
+  readonly plugins = pluginsOf(this.calls)
 
   readonly fleet: ControlPlane['fleet'] = {
     restart: async (id) => (id === 'w1' ? { id: 'r2', state: 'running', replaced: 0, total: 1 } : undefined),

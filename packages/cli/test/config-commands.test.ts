@@ -9,8 +9,11 @@ workers = 3
 [redis]
 url = "redis://:hidden@10.0.0.1"
 
-[plugins]
-directory = "plugins"
+[[obs.slos]]
+name = "up"
+site = "gone"
+kind = "availability"
+objective = 0.99
 [[sites]]
 id = "a"
 hostnames = ["a.org"]
@@ -68,7 +71,7 @@ test('config check says ok on standard output and gives notices on standard erro
   const { code, stdout, stderr } = await runSvc(t, ['config', 'check'], { cwd: dir, env: { SVC_CONFIG: 'conf/here.toml' } })
   assert.equal(code, 0)
   assert.equal(stdout, `${dir}/conf/here.toml: ok, 1 site\n`)
-  assert.equal(stderr, 'notice: these keys have no effect yet in this version: plugins.directory\n')
+  assert.equal(stderr, 'notice: the objective "up" counts no requests: there is no site "gone"\n')
 })
 
 test('config show gives the effective configuration without secrets, as TOML and as JSON', async (t) => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { deepFreeze, Pacer } from '@svc/core'
 import type { ServerSpec, WebSpec } from '@svc/vhosts'
+import type { PluginSet } from './load/load-plugins.ts'
 import type { Config, SiteConfig } from './schema/types.ts'
 import { isTable, type KeyPath, setAt, valueAt } from './values/key-path.ts'
 
@@ -12,6 +13,8 @@ export interface ResolvedConfig {
   readonly moduleDir: string
   /** Content of the vhost files. */
   readonly web: WebSpec
+  /** Undefined: there is no `plugins.directory`. */
+  readonly plugins?: PluginSet | undefined
 }
 
 /** Changes of a reload. */

@@ -1,26 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inertKeys } from '../src/schema/inert-keys.ts'
-import { nodeAt, schemaTree } from '../src/schema/schema-tree.ts'
 import { loaded, loadText } from './load-text.ts'
 
-test('one line names the keys that are set and have no effect, each once', async (t) => {
-  const toml = [
-    '[server]\nlisten = "127.0.0.1:1"\nengine = "node"\nidle_timeout_secs = 1\n[cache.proxy]\nmax_bytes = 1',
-    '[plugins]\ndirectory = "plugins"',
-    '[waf]\nmode = "monitor"',
-    '[[waf.rules]]\nid = "a"\naction = "block"\nwhen = { path = "/a" }',
-    '[[waf.rules]]\nid = "b"\naction = "block"\nwhen = { path = "/b" }',
-    '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\nprocess = "own"',
-    '[[sites]]\nid = "b"\nhostnames = ["b.org"]\nroot = "site"\nprocess = "in-process"',
-    '[[sites.route_rules]]\npattern = "/"\naction = "block"\n',
-  ].join('\n')
-  assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
-    'these keys have no effect yet in this version: plugins.directory',
-  ])
-})
-
-test('keys that take effect are not named', async (t) => {
+test('a configuration of what it is meant for has no notice', async (t) => {
   const toml =
     '[server]\nlisten = "127.0.0.1:1"\nengine = "uws"\n[render]\nhosts = 2\n[endpoints]\nhealth = false\n[env]\nA = "1"\n'
   assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [])
@@ -49,12 +31,4 @@ test('an objective of a site that does not exist is worth a line', async (t) => 
   assert.deepEqual(loaded((await loadText(t, slo('b') + toml)).result).notices, [
     'the objective "up" counts no requests: there is no site "b"',
   ])
-})
-
-test('every key of the table is a key of the schema', () => {
-  const root = schemaTree()
-  for (const entry of inertKeys) {
-    const path = (entry.split('=')[0] ?? '').split('.').flatMap((part) => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]))
-    assert.ok(nodeAt(root, path), entry)
-  }
 })

@@ -1,4 +1,4 @@
-import type { Config, ServerSpec, SiteConfig, WebSpec } from '@svc/config'
+import type { Config, PluginSet, ServerSpec, SiteConfig, WebSpec } from '@svc/config'
 import { Pacer } from '@svc/core'
 import type { ListenAddress, ListenerTls } from '@svc/http'
 
@@ -33,6 +33,8 @@ export interface GenerationSpec {
   readonly listen: readonly ListenAddress[]
   /** Content of the vhost files. */
   readonly web: WebSpec
+  /** Undefined: there is no `plugins.directory`. */
+  readonly plugins?: PluginSet | undefined
   /** Certificates of the listen addresses that speak TLS, by the name of the address. */
   readonly tls: Readonly<Record<string, ListenerTls>>
 }
@@ -88,7 +90,7 @@ export async function unpackGeneration(
   return { ...rest, web: { servers, ...web } }
 }
 
-/** The part of a generation that concerns a render host: it serves no request, and vhost files do not affect rendering. */
+/** The part of a generation that concerns a render host: it serves no request, and neither vhost files nor plugins affect rendering. */
 export function withoutWeb(spec: GenerationSpec): GenerationSpec {
-  return { ...spec, web: { servers: [], upstreams: [], maps: [] }, tls: {} }
+  return { ...spec, web: { servers: [], upstreams: [], maps: [] }, tls: {}, plugins: undefined }
 }

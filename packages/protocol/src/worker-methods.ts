@@ -22,6 +22,7 @@ import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override, serverOrder } from './override-messages.ts'
+import { pluginOff, pluginOrder, pluginReport, pluginStatus } from './plugin-messages.ts'
 import { countedClients, sliceOrders, slices, unusedSlices } from './rate-limit-messages.ts'
 import { deployOrder, release, rollbackOrder, uploadEnd, uploadPlace, uploadStart } from './release-messages.ts'
 import {
@@ -76,6 +77,8 @@ export const workerMethods = {
       hosts: hostEndpoints,
       purges: guard.optional(purgeState),
       revocations: guard.optional(revocations),
+      /** Plugins that are off, of those that it may load. */
+      pluginsOff: guard.optional(guard.arrayOf(pluginOff)),
     }),
     guard.nothing,
   ),
@@ -104,6 +107,10 @@ export const workerMethods = {
   warm: method(guard.object({ site: guard.string }), guard.nothing),
   /** Makes the request of a task. Aborted with the call. */
   runTask: method(taskRequest, taskResponse),
+  /** A plugin is off in all workers, or is on again. */
+  setPluginOff: method(pluginOff, guard.nothing),
+  /** The plugins that this worker has loaded. */
+  plugins: method(guard.nothing, guard.object({ plugins: guard.arrayOf(pluginReport) })),
   cacheStats: method(guard.nothing, workerCacheStats),
   /** A page of the responses in L0 of this worker. */
   l0Entries: method(l0Query, l0List),
@@ -238,6 +245,11 @@ export const masterMethods = {
   runTask: method(guard.object({ name: guard.string }), taskRun),
   /** Answered when the schedule follows, over restarts and reloads. */
   setTaskEnabled: method(taskOrder, guard.nothing),
+  /** A plugin has failed too often in a row in this worker: all are to skip it. */
+  pluginFailed: method(pluginOff, guard.nothing),
+  plugins: method(guard.nothing, guard.object({ plugins: guard.arrayOf(pluginStatus) })),
+  /** Answered when every worker follows, over restarts and reloads. */
+  setPluginEnabled: method(pluginOrder, guard.nothing),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** Recorded flows of all workers. */

@@ -46,7 +46,8 @@ test('every helper module is declared under both names and exported by the root 
   const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
   for (const file of readdirSync(join(repository, 'packages/site/types'))) {
     const name = file.replace('.d.ts', '')
-    if (name === 'index' || name === 'globals') continue
+    // The code of plugins is the server's, not that of a site.
+    if (name === 'index' || name === 'globals' || name === 'plugin') continue
     const suffix = name === 'site' ? '' : `/${name}`
     for (const owner of ['svc', 'next']) assert.ok(declared.includes(`declare module '${owner}${suffix}' {`), `${owner}${suffix}`)
     assert.equal(manifest.exports[`.${suffix}`].types, `./packages/site/types/${file}`)
@@ -79,4 +80,18 @@ test('the slots of the shop show a page for a product and a default elsewhere', 
   assert.equal(store?.segment, '(store)')
   assert.equal(store.slots.cart?.default, join(site.root, 'app/(store)/@cart/default.tsx'))
   assert.equal(store.slots.recommendations?.slots.children?.segment, 'product')
+})
+
+test('the example plugins fit the types of svc/plugin, and one with a misspelt hook does not', (t) => {
+  const project = join(repository, 'examples/plugins')
+  assert.equal(check(join(project, 'jsconfig.json')), '')
+  const text = readFileSync(join(project, '20-headers.mjs'), 'utf8')
+  const root = makeSite(t, { 'wrong.mjs': text.replace('onResponse(', 'onResponses(') })
+  const { compilerOptions, include } = JSON.parse(readFileSync(join(project, 'jsconfig.json'), 'utf8'))
+  const paths = { 'svc/plugin': [join(repository, 'packages/site/types/plugin.d.ts')] }
+  writeFileSync(
+    join(root, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, types: [], allowJs: true, paths }, include }),
+  )
+  assert.match(check(root), /wrong\.mjs\(17,5\): error TS2561: .*'onResponses' does not exist in type 'PluginHooks'/)
 })

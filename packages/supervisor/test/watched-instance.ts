@@ -95,7 +95,11 @@ export class WatchedInstance {
       handlers: () => ({}) as never,
       target: () => ({ spec: spec(), hosts: hosts.endpoints }),
       proofs: () => [],
-      joinState: () => ({ purges: { last: 0, unsettled: [] }, revocations: { tokens: [], users: [], issuedBefore: 0 } }),
+      joinState: () => ({
+        purges: { last: 0, unsettled: [] },
+        revocations: { tokens: [], users: [], issuedBefore: 0 },
+        pluginsOff: [],
+      }),
       timings,
       clock,
       logger,

@@ -24,6 +24,7 @@ import { WorkerL0 } from './l0/worker-l0.ts'
 import { createRequestHandler, Pipeline } from './pipeline/pipeline.ts'
 import type { WafParts } from './pipeline/stages/waf-stage.ts'
 import { createStages } from './pipeline/stages.ts'
+import { WorkerPlugins } from './plugins/worker-plugins.ts'
 import { WorkerProxyCache } from './proxy-cache/index.ts'
 import { UpstreamHandlers } from './proxying/upstream-handlers.ts'
 import { RateLimiter } from './rate-limit/rate-limiter.ts'
@@ -86,6 +87,12 @@ export function createComponents(own: ComponentOptions) {
   })
   const renderer = new HostRenderer(hosts)
   const limiter = new RateLimiter({ master: slicesOf(master), metrics, clock: systemClock })
+  const plugins = new WorkerPlugins({
+    metrics,
+    clock: systemClock,
+    log: log.plugin,
+    onOff: ({ name, hash }, reason) => master.notify('pluginFailed', { name, hash, reason }),
+  })
   const caches = createCaches({ ...own, tracer, generations, renderer, limiter, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
   const vhosts = new VhostRuntimes({ passwordThread, onProblem })
@@ -104,6 +111,7 @@ export function createComponents(own: ComponentOptions) {
     rules,
     limiter,
     waf,
+    plugins,
     proofs,
     clock: systemClock,
     settleSite: (site) => master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
@@ -132,6 +140,7 @@ export function createComponents(own: ComponentOptions) {
     rules,
     limiter,
     waf,
+    plugins,
     onExchange,
     eventStreams,
     flows,

@@ -8,10 +8,12 @@ import { runTask } from './tasks/run-task.ts'
 
 /** Handles the orders of the master to its worker. */
 export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
-  const { engine, generations, hosts, isr, l0, ledger, limiter, onExchange, proofs, proxyCache, revocations, warmer } = components
+  const { engine, generations, hosts, isr, l0, ledger, limiter, onExchange, plugins, proofs, proxyCache, revocations, warmer } =
+    components
   const knownServers: KnownServers = new Map()
   return {
-    prepare({ spec, hosts: endpoints, purges, revocations: revoked }) {
+    prepare({ spec, hosts: endpoints, purges, revocations: revoked, pluginsOff = [] }) {
+      for (const order of pluginsOff) plugins.setOff(order)
       if (revoked !== undefined) revocations.add(revoked, Date.now())
       return prepare(components, { packed: spec, knownServers, endpoints, purges })
     },
@@ -51,6 +53,11 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
       return undefined
     },
     runTask: (order, call) => runTask({ generation: generations.current, handle: onExchange }, order, call),
+    setPluginOff(order) {
+      plugins.setOff(order)
+      return undefined
+    },
+    plugins: () => ({ plugins: plugins.report() }),
     cacheStats: () => l0.stats(),
     l0Entries: (query) => l0Entries(l0.admission, query),
     l0Entry: (lookup) => l0Entry(l0.admission, lookup),
@@ -81,7 +88,8 @@ async function prepare(
   components: WorkerComponents,
   { packed, knownServers, endpoints, purges }: PrepareOrder,
 ): Promise<undefined> {
-  const { engine, generations, hosts, isr, log, proxyCache, redis, renderer, rules, tracer, upstreams, vhosts, waf } = components
+  const { engine, generations, hosts, isr, log, plugins, proxyCache, redis, renderer, rules, tracer, upstreams, vhosts, waf } =
+    components
   // In this turn: purges that come while the generation is unpacked are later ones.
   if (purges !== undefined) takePurges(components, purges)
   const spec = await unpackGeneration(packed, knownServers)
@@ -97,6 +105,7 @@ async function prepare(
   await vhosts.prepare(next, handlers)
   await rules.prepare(next, handlers)
   await waf.firewalls.prepare(next)
+  await plugins.prepare(next)
   await engine.prepare(spec, spec.config.server.engine)
   return undefined
 }
@@ -108,7 +117,7 @@ function takePurges({ l0, ledger }: WorkerComponents, purges: PurgeState): void 
 }
 
 async function commit(
-  { engine, generations, hosts, l0, limiter, log, master, tracer, upstreams }: WorkerComponents,
+  { engine, generations, hosts, l0, limiter, log, master, plugins, tracer, upstreams }: WorkerComponents,
   number: number,
 ): Promise<undefined> {
   const next = generations.prepared(number)
@@ -121,6 +130,7 @@ async function commit(
   hosts.sitesChanged((site) => next.sites.has(site))
   limiter.apply(next.config)
   l0.apply(next, previous)
+  plugins.serve(next, previous === undefined)
   log.apply(next, previous)
   tracer.apply(next.config)
   await master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
@@ -138,9 +148,10 @@ function siteChanged({ generations, isr }: WorkerComponents, id: string): undefi
   return undefined
 }
 
-async function purge({ isr, l0, ledger, proxyCache }: WorkerComponents, order: Purge): Promise<{ l0: number }> {
+async function purge({ isr, l0, ledger, plugins, proxyCache }: WorkerComponents, order: Purge): Promise<{ l0: number }> {
   ledger.add(order)
   const dropped = l0.purge(order)
+  plugins.purged(order.layers)
   await Promise.all([isr.purged(order), proxyCache.purged(order)])
   return { l0: dropped }
 }

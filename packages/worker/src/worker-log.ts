@@ -72,6 +72,15 @@ export class WorkerLog {
     this.#logger.warn({ err: error }, error.message)
   }
 
+  /** Writes a line of a plugin, or about one. */
+  readonly plugin = (
+    level: 'debug' | 'info' | 'warn' | 'error',
+    fields: Readonly<Record<string, unknown>>,
+    message: string,
+  ): void => {
+    this.#logger[level](fields, message)
+  }
+
   readonly onListenFailure = (error: Error): void => {
     this.#logger.error({ alert: 'listen_failed', err: error }, error.message)
   }

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { PurgeLedger } from '@svc/cache'
 import { loadConfig } from '@svc/config'
 import { systemClock } from '@svc/core'
-import type { GenerationSpec, HealthReport, ListenAddress, WafEvent } from '@svc/protocol'
+import type { GenerationSpec, HealthReport, ListenAddress, PluginOff, WafEvent } from '@svc/protocol'
 import { AccessLog, descriptorSink, HttpMetrics, LineQueue, type MetricJson, MetricSet, RequestTracer } from '@svc/telemetry'
 import { ManualClock, tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
@@ -16,6 +16,7 @@ import type { IsrCache } from '../src/isr/isr-cache.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { createRequestHandler, Pipeline } from '../src/pipeline/pipeline.ts'
 import { createStages } from '../src/pipeline/stages.ts'
+import { WorkerPlugins } from '../src/plugins/worker-plugins.ts'
 import { RateLimiter } from '../src/rate-limit/rate-limiter.ts'
 import type { MasterSlices } from '../src/rate-limit/slice-orders.ts'
 import { sendFailure } from '../src/request/error-response.ts'
@@ -111,6 +112,11 @@ export class PipelineServer {
   /** The count of the master for rules of the firewall that have a rate. */
   countMatch: ConstructorParameters<typeof RuleRates>[0] = async () => ({ isOver: false, retryMs: 0 })
   readonly #limiter: RateLimiter
+  /** Lines of plugins, and about them. */
+  readonly pluginLines: string[] = []
+  /** Plugins that were reported to fail too often. */
+  readonly pluginsOff: PluginOff[] = []
+  readonly plugins: WorkerPlugins
   readonly #metrics = new MetricSet()
   readonly #matches = new MatchLog({ metrics: this.#metrics, logger: (event) => this.wafEvents.push(event) })
   readonly #accessFile: string
@@ -148,6 +154,12 @@ export class PipelineServer {
       clock: this.clock,
       onProblem: (error) => assert.fail(error),
     })
+    this.plugins = new WorkerPlugins({
+      metrics: this.#metrics,
+      clock: systemClock,
+      log: (level, { plugin }, message) => this.pluginLines.push(`${level} ${plugin} ${message}`),
+      onOff: ({ name, hash }, reason) => this.pluginsOff.push({ name, hash, reason }),
+    })
     const { plane } = this
     plane.health = () => this.health()
     plane.isDraining = () => this.isDraining
@@ -172,6 +184,7 @@ export class PipelineServer {
         ),
         log: this.#matches,
       },
+      plugins: this.plugins,
       proofs: this.proofs,
       settleSite: (site) => this.settleSite(site),
       clock: eventClock ?? systemClock,
@@ -228,6 +241,7 @@ export class PipelineServer {
       loopToken: LOOP_TOKEN,
       moduleDir: join(this.dir, 'modules'),
       web: loaded.web,
+      plugins: loaded.plugins,
       tls: this.tls,
     }
     const onProblem = (error: Error) => assert.fail(error)
@@ -240,12 +254,14 @@ export class PipelineServer {
     await this.#vhosts.prepare(next, handlers)
     await this.#rules.prepare(next, handlers)
     await this.#firewalls.prepare(next)
+    await this.plugins.prepare(next)
     this.#generation = next
     await this.tracer.prepare(config)
     this.tracer.apply(config)
     retireSites(previous, this.#generation)
     this.#limiter.apply(config)
     this.l0.apply(this.#generation, previous)
+    this.plugins.serve(this.#generation, previous === undefined)
   }
 
   /** Sends a request to shop.test unless told otherwise. */

@@ -43,13 +43,11 @@ import type {
   StatusReport,
   SummaryQuery,
   SummaryReport,
-  TaskOrder,
-  TaskRun,
-  TaskStatus,
   TokenRequest,
   TrafficQuery,
   UpstreamSummary,
 } from '@svc/protocol'
+import type { Plugins, Tasks } from './switched-parts.ts'
 import type { Waf } from './waf.ts'
 
 /** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
@@ -188,17 +186,6 @@ export interface Fleet {
   certificates(): Promise<readonly CertificateReport[]>
   /** Orders a new certificate for a host. */
   renew(host: string): Promise<Renewal['outcome']>
-}
-
-/** The requests that are made on a schedule. All reject if the master is unreachable, or with its error. */
-interface Tasks {
-  list(): Promise<readonly TaskStatus[]>
-  /** The last runs of a task, the newest first. @throws SUP_UNKNOWN_TASK */
-  runs(name: string): Promise<readonly TaskRun[]>
-  /** Begins a run. @throws SUP_UNKNOWN_TASK, SUP_TASK_RUNNING */
-  run(name: string): Promise<TaskRun>
-  /** Resolves when the schedule follows. @throws SUP_UNKNOWN_TASK, SUP_OVERRIDE */
-  setEnabled(order: TaskOrder): Promise<void>
 }
 
 /** A rendered page of a site. */
@@ -392,6 +379,7 @@ export interface ControlPlane {
   readonly fleet: Fleet
   readonly tasks: Tasks
   readonly waf: Waf
+  readonly plugins: Plugins
   readonly releases: Releases
   readonly pages: Pages
   readonly entries: Entries

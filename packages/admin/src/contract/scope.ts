@@ -230,6 +230,10 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       setEnabled: forbidden('change tasks'),
     },
     waf: wafFor(plane.waf, sites),
+    plugins: {
+      list: forbidden('see plugins'),
+      setEnabled: forbidden('change plugins'),
+    },
     releases: releasesFor(plane.releases, sites, tenant),
     pages: pagesFor(plane.pages, sites, labels),
     entries: {

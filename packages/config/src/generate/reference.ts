@@ -1,5 +1,4 @@
 import { wrapWords } from '@svc/core'
-import { inertKeys } from '../schema/inert-keys.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
 import { tomlValue } from './config-toml.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
@@ -16,9 +15,6 @@ An environment variable \`SVC_<SECTION>__<KEY>\` overrides any key (upper case, 
 values. svc also reads a \`.env\` file beside the config file; variables of the operating system take precedence.
 
 A secret may be written as \`env:NAME\` or \`file:/path\` instead of the value itself.
-
-Keys marked _not yet_ are accepted and checked but have no effect in this version. \`svc config check\` lists those that
-are set.
 `
 
 function typeOf(node: SchemaNode): string {
@@ -35,25 +31,18 @@ function defaultOf({ node }: SectionKey): string {
   return node.default === undefined ? 'none' : `\`${tomlValue(node.default)}\``
 }
 
-function isInert(section: Section, key: SectionKey): boolean {
-  const sectionKey = section.isArray ? `${section.name}[]` : section.name
-  const full = `${sectionKey}.${key.name}`
-  return inertKeys.some((inert) => full === inert || full.startsWith(`${inert}.`) || full.startsWith(`${inert}[`))
-}
-
 /** Writes one key as an item of a list: a table of these texts would be wider than a page. */
-function keyText(section: Section, key: SectionKey): string {
-  const meaning = `${key.node.description}${isInert(section, key) ? ' _Not yet._' : ''}`
+function keyText(key: SectionKey): string {
   const details = key.isRequired ? `${typeOf(key.node)}, required` : `${typeOf(key.node)}; default: ${defaultOf(key)}`
   // Not at the spaces of code.
-  const words = `**\`${key.name}\`** (${details}): ${meaning}`.match(/(?:`[^`]*`|[^\s`])+/g) ?? []
+  const words = `**\`${key.name}\`** (${details}): ${key.node.description}`.match(/(?:`[^`]*`|[^\s`])+/g) ?? []
   return wrapWords(words, LINE_WIDTH, '-', ' ').join('\n')
 }
 
 function sectionText(section: Section): string {
   const title = section.isArray ? `[[${section.name}]]` : `[${section.name}]`
   const lines = [`\n## \`${title}\`\n`, section.node.description ?? '']
-  if (section.keys.length > 0) lines.push('', ...section.keys.map((key) => keyText(section, key)))
+  if (section.keys.length > 0) lines.push('', ...section.keys.map((key) => keyText(key)))
   return lines.join('\n')
 }
 

@@ -7,7 +7,6 @@ import type { LoadedCertificate } from '../certificates/read-certificate.ts'
 import { checkConfig } from '../checks/check-config.ts'
 import { completeConfig, type MachineProperties } from '../schema/computed-defaults.ts'
 import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
-import { inertKeysIn } from '../schema/inert-keys.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
 import type { Config, SiteConfig } from '../schema/types.ts'
 import { normalizeValues } from '../source/normalize.ts'
@@ -21,6 +20,7 @@ import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
 import { checkListen, type ListenName, listenNames } from './listen-names.ts'
+import { loadPlugins, type PluginSet } from './load-plugins.ts'
 import { loadWeb, ruleSockets, withRuleUpstreams } from './load-web.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
 
@@ -35,6 +35,8 @@ export interface LoadedConfig {
   readonly secretNames: readonly string[]
   /** Content of the vhost files. */
   readonly web: WebSpec
+  /** Undefined: there is no `plugins.directory`. */
+  readonly plugins: PluginSet | undefined
   /** The addresses to listen on. */
   readonly listen: readonly ListenName[]
   /** Every certificate that the configuration names, with its key. */
@@ -100,11 +102,13 @@ async function resolveAll(
   const vhosts = await loadWeb(config, read.baseDir, placeOf)
   const built = await buildSites(config, { standalone, vhosts: vhosts.sites, osVariables: read.osVariables, secretNames })
   const certificates = await loadCertificates(config, vhosts.web, Date.now())
+  const plugins = await loadPlugins(config.plugins.directory)
   const isListenGiven = valueAt(document.data, ['server', 'listen']) !== undefined
   const checked = [
     ...checkConfig(config, vhosts.web, placeOf),
     ...checkListen(config, vhosts.web, isListenGiven),
     ...certificates.findings,
+    ...plugins.findings,
     ...built.findings,
   ]
   const knownPaths = known.map(({ path }) => path)
@@ -120,11 +124,12 @@ async function resolveAll(
     sites: built.sites,
     moduleDir: directories.modules,
     secretNames: secrets.variables,
+    plugins: plugins.set,
     web: withRuleUpstreams(vhosts.web, config),
     listen,
     certificates: certificates.certificates,
     notices: [
-      ...noticesOf(root, document.data, config),
+      ...noticesOf(config),
       ...directories.notices,
       ...proofNotices(config, listen),
       ...limitNotices(config, listen),
@@ -197,10 +202,8 @@ function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] 
 }
 
 /** Lists settings that are valid but probably not intended. */
-function noticesOf(root: SchemaNode, data: unknown, config: Config): string[] {
+function noticesOf(config: Config): string[] {
   const notices: string[] = []
-  const inert = inertKeysIn(root, data)
-  if (inert.length > 0) notices.push(`these keys have no effect yet in this version: ${inert.join(', ')}`)
   if (config.admin.enabled && config.admin.users.length === 0) {
     notices.push('admin.enabled is true but there is no user: "svc config credentials create" prints an [[admin.users]] entry')
   }

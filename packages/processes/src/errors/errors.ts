@@ -56,6 +56,8 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
   /** The task is not in the configuration. */
   SUP_UNKNOWN_TASK: { status: 404, exposable: true },
+  /** There is no such plugin. */
+  SUP_UNKNOWN_PLUGIN: { status: 404, exposable: true },
   /** A run of the task has not ended, and others may not begin. */
   SUP_TASK_RUNNING: { status: 409, exposable: true },
   /** The firewall has no such rule. */

@@ -1,6 +1,6 @@
 import { codeOf } from '@svc/core'
 import type { PurgeMember } from '@svc/processes'
-import type { AcmeProof, HostEndpoint, Revocations } from '@svc/protocol'
+import type { AcmeProof, HostEndpoint, PluginOff, Revocations } from '@svc/protocol'
 import type { RunningWorker } from './running-worker.ts'
 
 interface JoinedWorkersOptions {
@@ -62,6 +62,14 @@ export class JoinedWorkers {
     const { commitTimeoutMs: timeoutMs } = this.#options
     await Promise.all(
       Array.from(this.#all, ({ peer }) => peer.call('unblockClient', { client }, { timeoutMs }).catch(this.#unlessGone)),
+    )
+  }
+
+  /** Has all workers skip a plugin, or call it again. Resolves when each does, has ended, or is too busy to confirm. */
+  async setPluginOff(order: PluginOff): Promise<void> {
+    const { commitTimeoutMs: timeoutMs } = this.#options
+    await Promise.all(
+      Array.from(this.#all, ({ peer }) => peer.call('setPluginOff', order, { timeoutMs }).catch(this.#unlessGone)),
     )
   }
 

@@ -8,13 +8,14 @@ import {
   type WorkerProcess,
   watchHeartbeat,
 } from '@svc/processes'
-import type { AcmeProof, Revocations } from '@svc/protocol'
+import type { AcmeProof, PluginOff, Revocations } from '@svc/protocol'
 import type { PackedTarget } from './worker-target.ts'
 
 /** State that a worker gets with its first generation: later changes come to it one by one. */
 export interface JoinState {
   readonly purges: PurgeState
   readonly revocations: Revocations
+  readonly pluginsOff: PluginOff[]
 }
 
 /** A connection worker: its last reported state, and the calls that put it into service. */

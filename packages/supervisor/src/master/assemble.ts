@@ -27,6 +27,7 @@ import type { InheritedSockets } from '../listen/inherited-sockets.ts'
 import { type LogFiles, logPaths } from '../logs/log-files.ts'
 import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
+import { SwitchedPlugins } from '../plugins/switched-plugins.ts'
 import { deployableSite } from '../releases/deployable-site.ts'
 import { ReleaseRecords } from '../releases/release-records.ts'
 import { Releases } from '../releases/releases.ts'
@@ -299,7 +300,7 @@ async function makeReleases(
  * arrive only after the fleets are started.
  */
 export async function assemble(options: AssembleOptions): Promise<Instance> {
-  const { deps, access, stack } = options
+  const { deps, access, stack, overrides, certificates } = options
   const { clock, logger, logs, timings, startedAt } = deps
   const spec = access.get
   const losses = new IsolateLosses()
@@ -320,7 +321,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   const workers = makeWorkers(options, hosts, {
     handlers: (connection) => workerHandlers(parts, connection),
-    joinState: () => ({ purges: caches.purges.workerState(), revocations: store.revocations }),
+    joinState: () => ({ purges: caches.purges.workerState(), revocations: store.revocations, pluginsOff: plugins.all }),
     onReady: (worker) => flowFeed.joined(worker),
     onDrained: (worker) => metrics.processDrained(worker),
     onExit: (worker, connection) => {
@@ -330,6 +331,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     },
     onDeath: () => metrics.countDeath('worker'),
   })
+  const plugins = new SwitchedPlugins({ spec, announce: (order) => workers.joined.setPluginOff(order), logger })
   const flowFeed = new FlowFeed(() => workers.ready)
   const store = await SessionStore.open({ file: join(spec().config.server.state_dir, 'sessions.json'), clock, logger })
   const revocations = {
@@ -383,12 +385,11 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  const { overrides, certificates } = options
   const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, certificates }
   const deployment = await makeReleases(options, reloader, hosts)
   const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
   const records = { metrics, ...counts, analytics, heapSnapshots, audit: await makeAudit(options), configChecks }
-  const own = { caches, reloader, restarts, sessions, changes, served, surveys, tasks, ...records, ...deployment }
+  const own = { caches, reloader, restarts, sessions, changes, served, surveys, tasks, plugins, ...records, ...deployment }
   const parts: MasterParts = { ...common, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }
 }

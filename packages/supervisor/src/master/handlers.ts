@@ -24,6 +24,7 @@ import {
 import { healthOf } from './instance-health.ts'
 import { l0EntriesOf, l0EntryOf } from './l0-entries.ts'
 import type { MasterParts } from './parts.ts'
+import { pluginsOf, setPluginEnabled } from './plugins.ts'
 import { siteStatuses, statusOf } from './status.ts'
 import { summaryOf } from './summary.ts'
 import { removeWafRule, setWafMode, setWafRule } from './waf.ts'
@@ -100,6 +101,9 @@ export function workerHandlers(
     setWafMode: (order) => setWafMode(parts, order),
     setWafRule: (order) => setWafRule(parts, order),
     removeWafRule: (order) => removeWafRule(parts, order),
+    pluginFailed: (order) => void parts.plugins.switchOff(order),
+    plugins: () => pluginsOf(parts),
+    setPluginEnabled: (order) => setPluginEnabled(parts, order),
     takeSlices: async ({ orders }) => ({ slices: await parts.rateLimits.take(orders) }),
     returnSlices: ({ unused }) => void parts.rateLimits.giveBack(unused),
     countedClients: () => parts.rateLimits.list(),

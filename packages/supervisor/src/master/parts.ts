@@ -14,6 +14,7 @@ import type { FlowFeed } from '../flows/flow-feed.ts'
 import type { LogStore } from '../logs/log-store.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
+import type { SwitchedPlugins } from '../plugins/switched-plugins.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { Releases } from '../releases/releases.ts'
 import type { Uploads } from '../releases/uploads.ts'
@@ -87,6 +88,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly ruleRates: RuleRates
   readonly wafEvents: WafEvents
   readonly tasks: TaskScheduler
+  readonly plugins: SwitchedPlugins
   readonly releases: Releases
   readonly uploads: Uploads
   readonly flowFeed: FlowFeed

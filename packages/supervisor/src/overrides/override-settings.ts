@@ -36,6 +36,7 @@ const siteSettings: Readonly<Record<string, SiteSetting>> = {
 export function settingOf(key: string, served: Overridable): Setting | undefined {
   if (key.startsWith('upstreams.')) return downSetting(key, served)
   if (key.startsWith('waf.')) return wafSetting(key, served)
+  if (key.startsWith('plugins.')) return pluginSetting(key, served)
   return key.startsWith('tasks.') ? taskSetting(key, served) : siteSetting(key, served)
 }
 
@@ -53,6 +54,25 @@ function taskSetting(key: string, { config }: Overridable): Setting | undefined 
       if (typeof enabled !== 'boolean') throw new SupervisorError('SUP_OVERRIDE', `${key} must be true or false`)
       const tasks = served.config.tasks.map((task) => (task.name === own.name ? { ...task, enabled } : task))
       return { ...served, config: deepFreeze({ ...served.config, tasks }) }
+    },
+  }
+}
+
+/** The key that enables a plugin. */
+export function pluginKey(name: string): string {
+  return `plugins.${name}.enabled`
+}
+
+function pluginSetting(key: string, { plugins: set }: Overridable): Setting | undefined {
+  const own = set?.plugins.find(({ name }) => key === pluginKey(name))
+  if (own === undefined) return undefined
+  return {
+    value: own.enabled,
+    async write(served, enabled) {
+      if (typeof enabled !== 'boolean') throw new SupervisorError('SUP_OVERRIDE', `${key} must be true or false`)
+      if (served.plugins === undefined) return served
+      const plugins = served.plugins.plugins.map((plugin) => (plugin.name === own.name ? { ...plugin, enabled } : plugin))
+      return { ...served, plugins: deepFreeze({ ...served.plugins, plugins }) }
     },
   }
 }
@@ -83,6 +103,7 @@ function siteSetting(key: string, { sites }: Overridable): Setting | undefined {
 /** The error of a key whose value cannot be overridden. */
 export function unknownKey(key: string): SupervisorError {
   if (key.startsWith('upstreams.')) return new SupervisorError('UNKNOWN_UPSTREAM', { key })
+  if (key.startsWith('plugins.')) return new SupervisorError('SUP_UNKNOWN_PLUGIN', `${key}: there is no such plugin`)
   if (key.startsWith('tasks.')) return new SupervisorError('SUP_UNKNOWN_TASK', `${key}: there is no such task`)
   const [, id = key] = /^sites\.(.+)\.[a-z]+$/.exec(key) ?? []
   return new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${id}`)

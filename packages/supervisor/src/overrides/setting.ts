@@ -6,6 +6,7 @@ export interface Overridable {
   readonly config: Pick<Config, 'tasks' | 'waf'>
   readonly sites: readonly SiteConfig[]
   readonly web: Pick<GenerationSpec['web'], 'upstreams'>
+  readonly plugins?: GenerationSpec['plugins']
 }
 
 /** A value of a configuration that can be overridden. */

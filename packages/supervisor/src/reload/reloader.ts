@@ -45,9 +45,9 @@ export async function buildGeneration(
 ): Promise<GenerationSpec> {
   const fresh = loaded.listen.filter(({ name }) => !held.some((address) => address.name === name))
   const listen = await resolveListen(loaded.listen, [...held, ...sockets.take(fresh, loaded.listen)], ports)
-  const { config, sites, moduleDir, web } = loaded
+  const { config, sites, moduleDir, web, plugins } = loaded
   const tls = await certificates.tlsFor(listen, loaded)
-  return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, tls })
+  return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, plugins, tls })
 }
 
 /** The processes that a reload changes. */
@@ -73,7 +73,7 @@ interface ReloaderOptions {
   readonly logger: Logger
 }
 
-type EditedParts = Pick<GenerationSpec, 'config' | 'sites' | 'web'>
+type EditedParts = Pick<GenerationSpec, 'config' | 'sites' | 'web' | 'plugins'>
 type Edit = (served: EditedParts) => Promise<EditedParts>
 type Outcome = Omit<ReloadReport, 'took_ms'>
 
@@ -141,8 +141,8 @@ export class Reloader {
     const { current, certificates } = this.#options
     const { moduleDir, listen, ...parts } = current()
     const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
-    const { config, sites, web } = await edit(parts)
-    const kept = { config, sites, moduleDir, web, listen: names, certificates: certificates.files }
+    const { config, sites, web, plugins } = await edit(parts)
+    const kept = { config, sites, moduleDir, web, plugins, listen: names, certificates: certificates.files }
     return this.#serve(kept, { changed: {}, needs_restart: [] })
   }
 
@@ -169,8 +169,8 @@ export class Reloader {
       removed: diff.sites.removed.length,
       changed: diff.sites.changed.length,
     }
-    const { sites, web, listen, certificates } = result
-    const loaded = { config, sites, moduleDir: old.moduleDir, web, listen, certificates }
+    const { sites, web, plugins, listen, certificates } = result
+    const loaded = { config, sites, moduleDir: old.moduleDir, web, plugins, listen, certificates }
     return this.#serve(loaded, { changed, needs_restart: [...diff.needs_restart] })
   }
 

@@ -18,10 +18,11 @@ import { hasApp, redact } from '@svc/config'
 import type { CallOptions, RpcCall, RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
 import { type L0ListQuery, type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
-import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
+import type { ContentSpec, ServerNameSpec, WebSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
 import { storedPages } from '../isr/stored-pages.ts'
+import { locationText, utf8 } from '../vhost/location-text.ts'
 import type { Firewall } from '../waf/firewall.ts'
 import { uploadArchive } from './archive-upload.ts'
 import { storedEntries } from './stored-entries.ts'
@@ -233,6 +234,10 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       setEnabled: (order) => master.call('setTaskEnabled', order, WORK),
     },
     waf: wafOf(parts),
+    plugins: {
+      list: async () => (await master.call('plugins', undefined, ANSWER)).plugins,
+      setEnabled: (order) => master.call('setPluginEnabled', order, WORK),
+    },
     releases: {
       list: async (site) => (await master.call('releases', { site }, ANSWER)).releases,
       deploy: (order) => master.call('deploy', order, WAIT),
@@ -267,7 +272,7 @@ export function vhostSummaries({ servers }: WebSpec): readonly VhostSummary[] {
     locations: [
       ...locations.map((location) => ({
         ...contentOf(location.content),
-        match: matchOf(location.match),
+        match: locationText(location.match),
         place: location.place,
       })),
       { ...contentOf(fallback.content), match: '', place },
@@ -276,20 +281,7 @@ export function vhostSummaries({ servers }: WebSpec): readonly VhostSummary[] {
 }
 
 function nameOf(spec: ServerNameSpec): string {
-  return text(spec.kind === 'name' ? spec.name : `~${spec.pattern.source}`)
-}
-
-function matchOf(match: LocationMatch): string {
-  switch (match.kind) {
-    case 'exact':
-      return text(`= ${match.path}`)
-    case 'prefix':
-      return text(match.isFirst ? `^~ ${match.path}` : match.path)
-    case 'pattern':
-      return text(`~ ${match.pattern.source}`)
-    case 'named':
-      return `@${text(match.name)}`
-  }
+  return utf8(spec.kind === 'name' ? spec.name : `~${spec.pattern.source}`)
 }
 
 function contentOf(content: ContentSpec): { readonly content: string; readonly target: string } {
@@ -302,9 +294,4 @@ function contentOf(content: ContentSpec): { readonly content: string; readonly t
     case 'fastcgi':
       return { content: content.kind, target: content.target.kind === 'fixed' ? content.target.upstream : 'computed' }
   }
-}
-
-/** Texts of vhost files have one character for each byte. */
-function text(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8')
 }

@@ -27,6 +27,8 @@ export const WorkerError = errorClass('WorkerError', {
     exposable: true,
     template: 'server.state_dir has no room for the upload ({code})',
   },
+  /** A plugin cannot be loaded, or is none. */
+  WORKER_PLUGIN: {},
   /** The file of `auth_basic_user_file` is not a regular file, or too large. */
   WORKER_PASSWORD_FILE: {},
 })

@@ -18,6 +18,7 @@ export function dropOutdated<Block>(
   const areSameRules = isDeepStrictEqual(rulesOf(next.config), rulesOf(previous.config))
   if (
     !areSameRules ||
+    !isDeepStrictEqual(pluginsOf(next), pluginsOf(previous)) ||
     !areSentToHttpsAlike(next, previous) ||
     (hasVhosts && !isDeepStrictEqual(addressesOf(next), addressesOf(previous)))
   ) {
@@ -44,6 +45,11 @@ function answersAlike(next: SiteConfig | undefined, previous: SiteConfig | undef
 /** True if plain HTTP of the same hosts is answered with a redirect. */
 function areSentToHttpsAlike({ spec }: ServingGeneration, before: ServingGeneration): boolean {
   return !spec.config.tls.redirect_http || isDeepStrictEqual(secureNames(spec), secureNames(before.spec))
+}
+
+/** The plugins that requests pass. One that is new, or enabled, has not seen those that led to the entries. */
+function pluginsOf({ spec }: ServingGeneration): unknown {
+  return spec.plugins?.plugins.map(({ hash, enabled }) => ({ hash, enabled }))
 }
 
 /** Settings that decide about responses, beside the sites, which are compared one by one. */

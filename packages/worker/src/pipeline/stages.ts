@@ -1,6 +1,7 @@
 import type { ControlPlane } from '@svc/admin'
 import type { Clock } from '@svc/core'
 import type { RevocationList } from '../access/revocation-list.ts'
+import type { WorkerPlugins } from '../plugins/worker-plugins.ts'
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { Stage } from '../request/request-context.ts'
@@ -10,6 +11,7 @@ import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage, ProofStage } from './stages/builtin-stage.ts'
 import { LimiterStage } from './stages/limiter-stage.ts'
 import { PanelHostStage } from './stages/panel-host-stage.ts'
+import { PluginStage } from './stages/plugin-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { LocationStage, MaintenanceStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
 import { type WafParts, WafStage } from './stages/waf-stage.ts'
@@ -24,6 +26,7 @@ interface StageParts {
   readonly rules: RuleTables
   readonly limiter: RateLimiter
   readonly waf: WafParts
+  readonly plugins: WorkerPlugins
   /** Responses to challenges of certificate authorities, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
   readonly clock: Pick<Clock, 'after'>
@@ -41,6 +44,7 @@ export function createStages({
   rules,
   limiter,
   waf,
+  plugins,
   proofs,
   clock,
   settleSite,
@@ -54,6 +58,7 @@ export function createStages({
     new WafStage(waf),
     new SecureStage(),
     new PanelHostStage(),
+    new PluginStage(plugins),
     new VhostStage(),
     new MaintenanceStage(),
     new RouteRulesStage(rules),

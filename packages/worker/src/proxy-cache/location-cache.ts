@@ -36,7 +36,11 @@ export class LocationCache {
   originFor(visit: LocationExchange, origin: Origin, request: OriginRequest, place: string): Origin {
     const { bypass, noCache, zone } = this.#spec
     const { cache, statuses } = this.#parts
-    const { client, site, exchange } = visit.context
+    const { client, site, exchange, isChangedByPlugin } = visit.context
+    if (isChangedByPlugin) {
+      visit.context.cacheStatus = statuses.of({ outcome: 'bypass', detail: 'plugin' })
+      return origin
+    }
     const { path, query, host, target } = exchange.request
     const address = cache.addresses.of({
       scheme: client.scheme,

@@ -4,7 +4,13 @@ import type { RequestContext } from './request-context.ts'
 
 /** Answers with an error: problem+json, or a small page for a browser. Does nothing when a response has begun. */
 export function sendError(context: RequestContext, problem: Problem, headers: HeaderList = []): void {
-  if (context.isAnswered) return
+  const { plugins } = context
+  if (context.isAnswered || plugins?.isAnswering === true) return
+  const answer = () => sendProblem(context, problem, headers)
+  if (plugins?.failed(problem, answer) !== true) answer()
+}
+
+function sendProblem(context: RequestContext, problem: Problem, headers: HeaderList): void {
   const { requestId } = context
   const accept = context.request.header('accept')
   const { head, body } = problemResponse({ requestId, ...problem }, accept, [...headers, ['x-request-id', requestId]])

@@ -66,6 +66,14 @@ export interface L0Admission {
   isServed(generation: number): boolean
 }
 
+/** L0 as requests that it has not answered see it. */
+export interface L0Passage {
+  /** How responses enter it; undefined: it is not in use. */
+  readonly admission: L0Admission | undefined
+  /** Why it has not answered the request that begins in this turn: it has no response, or was not asked for one. */
+  takeOutcome(): 'miss' | 'skip'
+}
+
 /** A response that its client does not get whole. */
 interface UnsentWhole {
   readonly head: ResponseHead

@@ -10,9 +10,14 @@ import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { ClientBody } from './client-body.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
 import { type EndedRequest, type FlowLog, type StageTrail, stagesOf } from './flow-log.ts'
-import { type L0Admission, L0Capture } from './l0-capture.ts'
+import { HeldWriter } from './held-writer.ts'
+import { L0Capture, type L0Passage } from './l0-capture.ts'
+import type { PluginPassage } from './plugin-passage.ts'
 import { requestSpan, stageSpans } from './request-spans.ts'
 import { cacheWord, finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
+import type { StageResult } from './stage-result.ts'
+
+export type { StageResult } from './stage-result.ts'
 
 const empty = new Uint8Array(0)
 
@@ -22,14 +27,6 @@ export interface RequestOutcome {
   readonly status: number
   /** Body bytes handed to the engine to be sent. */
   readonly bytes: number
-}
-
-/** L0 as requests that it has not answered see it. */
-interface L0Passage {
-  /** How responses enter it; undefined: it is not in use. */
-  readonly admission: L0Admission | undefined
-  /** Why it has not answered the request that begins in this turn: it has no response, or was not asked for one. */
-  takeOutcome(): 'miss' | 'skip'
 }
 
 /** State shared by all contexts. */
@@ -80,6 +77,10 @@ export class RequestContext {
   shapeHead: ((head: ResponseHead) => ResponseHead) | undefined
   /** Shows a failure by a page of its own. False: there is none for this status. */
   showFailure: ((status: number) => boolean) | undefined
+  /** Undefined: it has not come to plugins, or there are none. */
+  plugins: PluginPassage | undefined
+  /** True if a plugin has changed its target or its fields: caches behind must not give the response to others. */
+  isChangedByPlugin = false
   /** True if answers may be compressed here. */
   mayCompress = true
   /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
@@ -118,7 +119,7 @@ export class RequestContext {
 
   /** Notes for its flow that the request enters a stage. `outcome`: how the stage before it went. */
   enter(
-    stage: 'limiter' | 'waf' | 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write',
+    stage: 'limiter' | 'waf' | 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write' | `plugin:${string}`,
     outcome = 'ok',
   ): void {
     if (this.#ending === 'none') this.#trail = this.#tools.flows.enter(this.#trail, stage, outcome)
@@ -228,6 +229,8 @@ export class RequestContext {
    * already would never come in. To be called before the client is answered.
    */
   fillL0(unsent: Parameters<L0Capture['fill']>[0]): void {
+    // It would not pass the plugins.
+    if (this.plugins?.seesResponses === true) return
     this.#l0.fill(unsent, {
       request: this.request,
       mayCompress: this.mayCompress,
@@ -269,6 +272,15 @@ export class RequestContext {
   respond(unshaped: ResponseHead, body?: Uint8Array): void {
     this.enter('write')
     const head = this.#finalHead(unshaped)
+    const shaped = this.plugins?.shaped(head) ?? head
+    if (shaped instanceof Promise) {
+      this.#status = head.status
+      const kept = body && Buffer.from(body)
+      shaped.then((late) => this.#respond(late, kept)).catch((error) => this.reportFailure(asError(error), 500))
+    } else this.#respond(shaped, body)
+  }
+
+  #respond(head: ResponseHead, body: Uint8Array | undefined): void {
     this.#status = head.status
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
     // Before it is sent: the body may be lent for this call alone.
@@ -280,6 +292,14 @@ export class RequestContext {
   stream(unshaped: ResponseHead, options?: StreamOptions): BodyWriter {
     this.enter('write')
     const head = this.#finalHead(unshaped)
+    const shaped = this.plugins?.shaped(head) ?? head
+    if (!(shaped instanceof Promise)) return this.#stream(shaped, options)
+    this.#status = head.status
+    const opening = shaped.then((late) => this.#stream(late, options))
+    return new HeldWriter(opening, (error) => this.reportFailure(error, 500))
+  }
+
+  #stream(head: ResponseHead, options: StreamOptions | undefined): BodyWriter {
     this.#status = head.status
     const sendsBody = this.#sendsBody(head.status)
     this.#l0.startCopy(head, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
@@ -366,9 +386,6 @@ export class RequestContext {
     return finalHead(this.shapeHead?.(unshaped) ?? unshaped, this, this.#tools.l0.admission !== undefined)
   }
 }
-
-/** Outcome of a stage for a request. */
-export type StageResult = 'answered' | 'next'
 
 /** One step of the pipeline. It either answers the request or passes it on; nothing jumps back. */
 export interface Stage {

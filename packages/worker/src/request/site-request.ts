@@ -54,7 +54,7 @@ export function renderRequestOf({ context, site, app, target }: SiteRequest, pla
  * The URL that the client requested, with the path as the router reads it: code of a site that guards paths by their URL must
  * not be passed by with another spelling of the same path, like `//admin` or `/%61dmin`.
  */
-export function absoluteUrl(context: RequestContext): string {
+export function absoluteUrl(context: Pick<RequestContext, 'request' | 'client'>): string {
   const { request, client } = context
   return siteUrl(`${client.scheme}://${client.host}`, request)
 }

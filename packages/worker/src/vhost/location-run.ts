@@ -1,11 +1,13 @@
 import { type HeaderList, withoutControls } from '@svc/http'
 import { sendStatus } from '../request/error-response.ts'
+import { afterRoute } from '../request/plugin-passage.ts'
 import type { StageResult } from '../request/request-context.ts'
 import { offerPathToL0 } from '../request/site-request.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
+import { locationText } from './location-text.ts'
 import type { AuthVerdict } from './passwords/file-auth.ts'
 import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
 import { type Outcome, PhaseRun, type RewriteEnd, type VhostTools } from './phase-run.ts'
@@ -127,7 +129,7 @@ export class LocationRun extends PhaseRun {
       context.withdrawFromL0()
       if (!access(context.client.address)) return this.fail(403)
     }
-    return settings.authBasic === undefined ? this.#answer() : this.#checkUser(settings.authBasic)
+    return settings.authBasic === undefined ? this.#admitted() : this.#checkUser(settings.authBasic)
   }
 
   #checkUser({ realm, userFile }: NonNullable<CompiledLocation['settings']['authBasic']>): Outcome {
@@ -136,13 +138,21 @@ export class LocationRun extends PhaseRun {
     const text = withoutControls(readForAnswer(state, tools.templates.of(realm)))
     const verdict = tools.basicAuth.check(state.context, readForAnswer(state, tools.templates.of(userFile)), state.server)
     const go = (known: AuthVerdict): Outcome => {
-      if (known === 'passed') return this.#answer()
+      if (known === 'passed') return this.#admitted()
       return this.fail(
         authStatus[known],
         known === 'refused' ? [['www-authenticate', `Basic realm="${text}"`]] : waitFields(known),
       )
     }
     return verdict instanceof Promise ? verdict.then(go) : go(verdict)
+  }
+
+  /** The application tells plugins itself where a request leads. */
+  #admitted(): Outcome {
+    const { context, location, server } = this.state
+    if (context.plugins === undefined || location.settings.content.kind === 'app') return this.#answer()
+    const route = { site: server.site, kind: 'location', pattern: patternOf(location) } as const
+    return afterRoute(context.plugins, route, () => this.#answer())
   }
 
   #answer(): Outcome {
@@ -189,6 +199,10 @@ export class LocationRun extends PhaseRun {
     context.stream({ status: CLOSE, headers: [] }).abort()
     return 'answered'
   }
+}
+
+function patternOf({ match }: CompiledLocation): string {
+  return match === undefined ? '' : locationText(match)
 }
 
 const always = () => true

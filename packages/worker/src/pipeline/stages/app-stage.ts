@@ -8,6 +8,7 @@ import { isrStatus } from '../../isr/stored-sender.ts'
 import { isStaleManifest, type Renderer } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
+import { afterRoute } from '../../request/plugin-passage.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { conditionFacts, offerPathToL0, type RenderPlan, renderRequestOf, type SiteRequest } from '../../request/site-request.ts'
 import type { WholeFileL0 } from '../../static/index.ts'
@@ -77,7 +78,14 @@ export class AppStage implements Stage {
     })
   }
 
-  #serve(request: SiteRequest): StageResult {
+  #serve(request: SiteRequest): StageResult | Promise<StageResult> {
+    const { context, site, app, target } = request
+    if (context.plugins === undefined) return this.#serveRouted(request)
+    const route = { site: site.config.id, kind: 'app', pattern: patternOf(app, target.path) } as const
+    return afterRoute(context.plugins, route, () => this.#serveRouted(request))
+  }
+
+  #serveRouted(request: SiteRequest): StageResult {
     const { context, app, target } = request
     // Set before: a small file is sent and counted by the time the call returns.
     context.pathGroup = 'static'
@@ -103,6 +111,17 @@ export class AppStage implements Stage {
 
   /** From the cache where the response may be in it, else by a render. */
   #answer(request: SiteRequest, plan: RenderPlan, pattern: string, rematches: number): void {
+    const { context } = request
+    const seen = context.plugins?.rendering(request.target.headers)
+    if (!(seen instanceof Promise))
+      this.#answerFor(seen === undefined ? request : withHeaders(request, seen), plan, pattern, rematches)
+    else
+      seen
+        .then((headers) => this.#answerFor(withHeaders(request, headers), plan, pattern, rematches))
+        .catch((error) => sendFailure(context, error))
+  }
+
+  #answerFor(request: SiteRequest, plan: RenderPlan, pattern: string, rematches: number): void {
     const { context, site } = request
     const matchAgain = () => this.#matchAgain(request, rematches)
     const fail = (error: Error) => {
@@ -127,6 +146,16 @@ export class AppStage implements Stage {
       .then((app) => app && this.#match({ ...request, app }, rematches))
       .catch((error) => sendFailure(request.context, error))
   }
+}
+
+function patternOf({ routes }: SiteApp, path: string): string {
+  const match = routes.match(path)
+  return match === undefined || match.redirect !== undefined ? '' : match.route.pattern
+}
+
+/** The request with other fields for the code of its site. */
+function withHeaders(request: SiteRequest, headers: SiteRequest['target']['headers']): SiteRequest {
+  return { ...request, target: { ...request.target, headers } }
 }
 
 /** The application, or undefined when the client has left before it was at hand. */

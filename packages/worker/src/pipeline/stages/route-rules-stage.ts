@@ -2,6 +2,7 @@ import { normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from 
 import { hostnameOf } from '../../generation/host-routing.ts'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
+import { afterRoute } from '../../request/plugin-passage.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { rewrittenRequest } from '../../request/rewritten-request.ts'
 import { offerPathToL0 } from '../../request/site-request.ts'
@@ -48,7 +49,11 @@ export class RouteRulesStage implements Stage {
         if (match.tellsHeadFromGet) context.withdrawFromL0()
         if (!match.isForMethod) continue
         setFields(context, match.rule)
-        if (match.rule.act.kind !== 'headers') return this.#act(context, match.rule.act, match, path)
+        const { act } = match.rule
+        if (act.kind === 'headers') continue
+        if (context.plugins === undefined || act.kind === 'rewrite') return this.#act(context, act, match, path)
+        const route = { site: context.site?.config.id, kind: 'rule', pattern: match.rule.pattern } as const
+        return afterRoute(context.plugins, route, () => this.#act(context, act, match, path))
       }
     }
     return 'next'
@@ -103,7 +108,7 @@ function rewrite(context: RequestContext, target: string): StageResult {
     return 'answered'
   }
   const query = question === -1 ? '' : target.slice(question + 1)
-  context.request = rewrittenRequest(context.exchange.request, { rawPath, path, query })
+  context.request = rewrittenRequest(context.request, { rawPath, path, query })
   return 'next'
 }
 

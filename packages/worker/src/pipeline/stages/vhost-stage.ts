@@ -137,5 +137,5 @@ export class LocationStage implements Stage {
 function rewrite(context: RequestContext, { uri, args, method }: RunState): void {
   const rawPath = escapeUri(uri)
   const path = normalizePath(rawPath) ?? ''
-  context.request = rewrittenRequest(context.exchange.request, { rawPath, path, query: args, method })
+  context.request = rewrittenRequest(context.request, { rawPath, path, query: args, method })
 }

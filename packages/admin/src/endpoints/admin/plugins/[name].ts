@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
-import { endpoint } from '../../../contract/endpoint.ts'
-import { notAvailable } from '../../not-available.ts'
+import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { success } from '../../../contract/schemas.ts'
+import { usernameOf } from '../../../contract/scope.ts'
 
 export const changePlugin = endpoint({
   method: 'PUT',
@@ -9,5 +10,9 @@ export const changePlugin = endpoint({
   access: 'super_admin',
   summary: 'Enables or disables a plugin.',
   body: () => z.strictObject({ enabled: z.boolean().check(z.describe('False: its hooks are skipped.')) }),
-  handle: () => notAvailable('The loader of plugins'),
+  response: () => success({ name: z.string(), enabled: z.boolean() }),
+  async handle(plane, { params: { name = '' }, body: { enabled }, caller }) {
+    await plane.plugins.setEnabled({ name, enabled, username: usernameOf(caller) })
+    return ok({ name, enabled })
+  },
 })

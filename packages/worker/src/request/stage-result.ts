@@ -1,0 +1,2 @@
+/** Outcome of a stage for a request. */
+export type StageResult = 'answered' | 'next'
