@@ -143,3 +143,37 @@ test('built-in endpoints answer whatever the rules say', async (t) => {
   assert.equal((await server.get('/__svc/health')).status, 200)
   assert.equal((await server.get('/')).status, 403)
 })
+
+test('hostile requests: a body of 10 MB, a thousand fields, and many addresses with a rate', async (t) => {
+  const packs = '[waf.packs]\ntraversal = "block"\nsqli = "block"\nxss = "block"\nscanner = "block"\nprotocol = "block"\n'
+  const limits = '[server]\nmax_body_bytes = 20000000\nmax_header_bytes = 1048576\n'
+  const flood = rule('flood', 'path = "^/a"', 'rate = { count = 1, window_secs = 60 }')
+  const server = await PipelineServer.start(t, [files], limits + packs + flood)
+  let received = 0
+  server.intercept = (context) => {
+    context.body.read(
+      (chunk, ack) => {
+        received += chunk.byteLength
+        ack()
+      },
+      () => context.respond({ status: 204, headers: [] }),
+    )
+    return 'answered'
+  }
+  const clean = Buffer.alloc(10_000_000, 'ab cd ')
+  assert.equal((await server.get('/x', { method: 'POST', body: clean, headers: { 'content-type': 'text/plain' } })).status, 204)
+  assert.equal(received, clean.byteLength)
+  const evil = Buffer.concat([Buffer.from("q=' or 1=1 -- &r="), clean])
+  assert.equal((await server.get('/x', { method: 'POST', body: evil, headers: form })).status, 403)
+  assert.equal(received, clean.byteLength)
+  const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`x-${n}`, 'v'.repeat(40)]))
+  assert.equal((await server.get('/x', { headers: fields })).status, 204)
+  assert.equal((await server.get('/x', { headers: { ...fields, 'x-999': "' or 1=1 -- " } })).status, 403)
+  let asked = 0
+  server.countMatch = async () => {
+    asked++
+    return { isOver: false, retryMs: 0 }
+  }
+  for (let n = 0; n < 300; n++) await server.get('/a', { remoteAddress: `2001:db8:${n.toString(16)}::1` })
+  assert.equal(asked, 300)
+})

@@ -1,10 +1,8 @@
 import type { PackPatterns } from './pack.ts'
 
 const QUOTE = '[\'"`´’]'
-/** Behind a value that is ended too early. */
-const BROKEN_OUT = `(?:${QUOTE}|\\b\\d+)[ )]*`
 const LOGIC = '(?:or|and|xor|\\|\\||&&|having|where|not)'
-const COMPARED = '(?:=|<|>|!=|like|rlike|regexp|between|is|in|div|mod|sounds like)'
+const COMPARED = '(?:=|<|>|!=|i?like|glob|collate|rlike|regexp|between|is|in|div|mod|sounds like)'
 const VALUE = `[(!~+@ -]*(?:${QUOTE}[^\\n'"]*${QUOTE}|[\\w.@]+)[ )]*`
 
 /** Texts that SQL statements have, and other texts hardly ever. */
@@ -34,21 +32,25 @@ export const sqli: PackPatterns = {
     '\\b(?:char|chr|nchar) ?[(] ?(?:0x)?\\d+ ?[,)]',
     '\\b(?:database|schema|current_user|system_user|session_user|current_database|version|user|row_count|last_insert_id|found_rows|connection_id) ?[(] ?[)]',
     '\\b(?:ascii|hex|unhex|ord|substring|substr|mid|length|lower|upper|cast|convert|concat|isnull|coalesce|if|iif|ifnull|nullif|count|version) ?[(] ?(?:[(]? ?select|@@|user|database|version|current|0x|char|chr|null|\'|"|\\d+ ?[=<>])',
+    '\\b(?:unhex|find_in_set|make_set|name_const|sysdate|strcmp|uncompress|schema_name|db_name|object_id|current_user|json_build_object|jsonb_pretty|unistr|sqlite_compileoption\\w*|master_pos_wait|is_srvrolemember|hextoraw|to_timestamp_tz|group_concat) ?[(]',
     '\\bcase (?:when|[\\w(]+ when)\\b',
     '^\\$(?:ne|gte?|lte?|eq|nin|regex|where|exists|not|or|and|expr|func)$',
     '\\[\\$(?:ne|gte?|lte?|eq|n?in|regex|where|exists|not|or|and)\\]',
   ],
   tautologies: [
-    `${BROKEN_OUT}${LOGIC} ?${VALUE}${COMPARED}`,
+    `${QUOTE}[ )]*${LOGIC} ?${VALUE}${COMPARED}`,
     `${QUOTE}[ )]*(?:\\|\\||&&|${COMPARED})[ (]*(?:${QUOTE}|\\d|[\\w.]+ ?[(]|true\\b|false\\b|null\\b)`,
-    `\\b(?:or|and|xor)[ (!]+${QUOTE}?(?:\\d+|true|false)${QUOTE}?[ )]*(?:=|<|>|like|--|#|$|\\n)`,
     `\\bor (?:not )?(?:${QUOTE}[^\\n'"]*${QUOTE}|\\w+) ?= ?(?:${QUOTE}|\\d)`,
+  ],
+  numbers: [
+    `\\b\\d+[ )]*${LOGIC} ?[(!~+@ -]*(?:${QUOTE}[^\\n'"]*${QUOTE}|\\d+)[ )]*${COMPARED}`,
+    `\\b(?:or|and|xor)[ (!]+${QUOTE}?(?:\\d+|true|false)${QUOTE}?[ )]*(?:=|<|>|like|--|#|$|\\n)`,
   ],
   endings: [
     `${QUOTE}[ );]*(?:--(?:[ +-]|$|\\n)|#(?: |$|\\n)|/\\*)`,
     '\\b\\d+[ )]*(?:-- |--$|--\\n|;--|/\\*)',
-    `${QUOTE}[ )]*(?:;|${LOGIC})? ?(?:union|select|insert|update|delete|drop|alter|truncate|exec|declare|shutdown|merge|group by|order by|having|limit \\d|procedure|waitfor|into|begin|sleep|benchmark|if) ?[(\\w@*'"]`,
-    ';[ (]*(?:select|insert|update|delete|drop|alter|create|truncate|exec|execute|declare|shutdown|grant|revoke|waitfor|merge|call|kill|begin) ?[\\w@(*\'"]+',
+    `${QUOTE}[ )]+(?:;|${LOGIC})? ?(?:union[ (]+(?:all|distinct|select)|select [\\w@*('"]|(?:insert|replace) into|update \\w+ set|delete from|drop \\w|alter \\w|exec|declare @|shutdown|group by|order by|having|limit \\d|procedure|waitfor|into (?:out|dump)|sleep ?[(]|benchmark ?[(]|if ?[(]|(?:is )?not ?null|collate \\w|i?like [\\w'"(]|glob [\\w'"(]|offset \\d)`,
+    ';[ (]*(?:select|insert|update|delete|drop|alter|create|truncate|exec|execute|declare|shutdown|grant|revoke|waitfor|merge|call|kill|begin)\\b ?[\\w@(*\'"]+',
     `${QUOTE}[ )]*(?:\\+|\\|\\|)[ (]*(?:select|char|chr|concat|sleep|user|version|${QUOTE}[^\\n'"]*${QUOTE}(?:--|#|;|$|\\n))`,
   ],
 }
