@@ -82,3 +82,31 @@ test('a tenant sees the alerts and objectives of its own sites, and none of othe
   assert.deepEqual(await seen('nobody'), [])
   assert.equal((await plane.alerts()).alerts.length, 3)
 })
+
+test('a tenant sees and changes rules of the firewall that are bound to its own sites', async () => {
+  const plane = new FakePlane()
+  const { waf } = planeOfTenant(plane, 'acme')
+  assert.deepEqual(
+    waf.rules().map(({ id }) => id),
+    ['of-shop'],
+  )
+  const order = (id: string, site: string | undefined, isNew: boolean) => {
+    const rule = { id, site, action: 'block' as const, when: { path: 'x' } }
+    return waf.setRule({ id, rule, isNew, username: 'tom' })
+  }
+  await order('mine', 'shop', true)
+  await order('of-shop', 'shop', false)
+  await waf.removeRule({ id: 'of-shop', username: 'tom' })
+  assert.equal(plane.calls.length, 3)
+  await assert.rejects(order('mine', undefined, true), { code: 'NOT_FOR_TENANTS' })
+  await assert.rejects(order('of-shop', undefined, false), { code: 'NOT_FOR_TENANTS' })
+  await assert.rejects(order('mine', 'blog', true), { code: 'UNKNOWN_SITE' })
+  for (const id of ['of-blog', 'everywhere', 'nothing']) {
+    await assert.rejects(order(id, 'shop', false), { code: 'UNKNOWN_RULE' }, id)
+    await assert.rejects(waf.removeRule({ id, username: 'tom' }), { code: 'UNKNOWN_RULE' }, id)
+  }
+  await assert.rejects(waf.setMode({ mode: 'off', username: 'tom' }), { code: 'NOT_FOR_TENANTS' })
+  assert.equal(plane.calls.length, 3)
+  await waf.events({ sites: ['shop', 'blog'], limit: 1 })
+  assert.deepEqual(plane.calls.at(-1), { wafEvents: { sites: ['shop'], limit: 1 } })
+})

@@ -32,3 +32,10 @@ test('an objective of a site that does not exist is worth a line', async (t) => 
     'the objective "up" counts no requests: there is no site "b"',
   ])
 })
+
+test('a rule of the firewall for a site that does not exist is worth a line', async (t) => {
+  const toml = '[[waf.rules]]\nid = "a"\nsite = "gone"\naction = "block"\nwhen = { path = "/a" }\n'
+  assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
+    'the rule "a" of the firewall has no effect: there is no site "gone"',
+  ])
+})

@@ -324,3 +324,14 @@ for (const { name, toml, problems } of cases) {
     assert.deepEqual(problemLines(dir, result), problems)
   })
 }
+
+test('a pattern of the firewall that is wrong, or needs too much memory, is a mistake at its place', async (t) => {
+  const toml = `[[waf.rules]]\nid = "a"\naction = "block"\n[waf.rules.when]\npath = "("\nquery = "(a|b)*a(a|b){20}c"\n`
+  const { dir, result } = await loadText(t, toml)
+  const [path = '', query = ''] = problemLines(dir, result)
+  assert.match(path, /^svc\.config\.toml:5:1: waf\.rules\[0\]\.when\.path: the pattern cannot be used: missing closing/)
+  assert.match(
+    query,
+    /^svc\.config\.toml:6:1: waf\.rules\[0\]\.when\.query: the pattern cannot be used: it needs too much memory/,
+  )
+})

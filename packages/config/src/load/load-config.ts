@@ -133,7 +133,7 @@ async function resolveAll(
       ...directories.notices,
       ...proofNotices(config, listen),
       ...limitNotices(config, listen),
-      ...objectiveNotices(config, built.sites),
+      ...lostSiteNotices(config, built.sites),
       ...vhosts.notices,
       ...(await accessNotices([...vhosts.needs, ...ruleSockets(config, placeOf)])),
       ...certificates.notices,
@@ -180,11 +180,16 @@ function inReadingOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return problems.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column)
 }
 
-/** Warns of objectives that count nothing. */
-function objectiveNotices({ obs }: Config, sites: readonly SiteConfig[]): string[] {
+/** Warns of objectives and rules that are for no request. */
+function lostSiteNotices({ obs, waf }: Config, sites: readonly SiteConfig[]): string[] {
   const ids = new Set(sites.map(({ id }) => id))
-  const lost = obs.slos.filter(({ site }) => site !== undefined && !ids.has(site))
-  return lost.map(({ name, site }) => `the objective "${name}" counts no requests: there is no site "${site}"`)
+  const isLost = ({ site }: { readonly site?: string | undefined }) => site !== undefined && !ids.has(site)
+  return [
+    ...obs.slos.filter(isLost).map(({ name, site }) => `the objective "${name}" counts no requests: there is no site "${site}"`),
+    ...waf.rules
+      .filter(isLost)
+      .map(({ id, site }) => `the rule "${id}" of the firewall has no effect: there is no site "${site}"`),
+  ]
 }
 
 /** Warns if automatic certificates cannot be issued. */
