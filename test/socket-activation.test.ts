@@ -31,7 +31,7 @@ async function openSockets(t: TestContext): Promise<Activated> {
   const root = tempSite(t, { 'app/page.tsx': 'export default () => <p>hello</p>', 'public/a.txt': 'a' })
   const { cert, key } = writeCertificate(dir, 'a', { commonName: 'a.test', hosts: ['a.test'] })
   const configFile = join(dir, 'svc.config.toml')
-  const holder = await SocketHolder.open(t, 2, [svcCommand, 'serve', '--config', configFile], { endSignal: 'SIGTERM' })
+  const holder = await SocketHolder.open(t, 2, [svcCommand, 'serve', '--config', configFile])
   const configure = (listen: string) =>
     writeFiles(dir, {
       'svc.config.toml': `[server]\n${listen}\nworkers = 2\nstate_dir = "state"\nrun_dir = "run"\n[cache]\ndir = "cache"\n[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "${root}"\ntls_cert = "${cert}"\ntls_key = "${key}"\n`,
@@ -62,13 +62,6 @@ test('with the sockets of systemd', async (t) => {
   const both = `listen = "127.0.0.1:${plain}"\nlisten_tls = "127.0.0.1:${tls}"`
   const read = (url: string) => fetchHttp(`${url}/a.txt`, { host: 'a.test' })
   let pid = 0
-  t.after(() => {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It has ended.
-    }
-  })
 
   await t.test('a socket that no address names ends the start', async () => {
     configure(`listen = "127.0.0.1:${plain}"`)

@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { findPrograms, installation, shellWord } from '../src/command-line/installation.ts'
+import { tempDir } from '@svc/testkit'
+import { findPrograms, installation, lastingInstallation, shellWord } from '../src/command-line/installation.ts'
 
 test('the installation is found from a bundle, from code that bundles share, and from the source', () => {
   assert.equal(installation('/opt/svc/dist/cli.js'), '/opt/svc')
   assert.equal(installation('/opt/svc/dist/chunks/new-ABC.js'), '/opt/svc')
   assert.equal(installation('/opt/svc/packages/cli/src/command-line/installation.ts'), '/opt/svc')
+})
+
+test('a unit names the link to a release in service, and any other installation itself', async (t) => {
+  const root = realpathSync(tempDir(t))
+  mkdirSync(join(root, 'releases/1'), { recursive: true })
+  mkdirSync(join(root, 'releases/2'))
+  symlinkSync('releases/1', join(root, 'current'))
+  assert.equal(await lastingInstallation(join(root, 'releases/1')), join(root, 'current'))
+  assert.equal(await lastingInstallation(join(root, 'releases/2')), join(root, 'releases/2'))
+  assert.equal(await lastingInstallation('/opt/svc'), '/opt/svc')
 })
 
 test('a shell takes a text as one word', () => {

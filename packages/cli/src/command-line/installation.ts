@@ -1,5 +1,5 @@
-import { access, constants } from 'node:fs/promises'
-import { delimiter, dirname, join, relative } from 'node:path'
+import { access, constants, realpath } from 'node:fs/promises'
+import { basename, delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Returns the directory of the bundles: the code that several bundles share is in `chunks` below them. */
@@ -15,6 +15,13 @@ export function installation(ownFile: string = fileURLToPath(import.meta.url)): 
   const dir = dirname(ownFile)
   if (ownFile.endsWith('.ts')) return join(dir, '../../../..')
   return dirname(bundleDirectory(dir))
+}
+
+/** Returns the path of an installation that outlives a deployment: for a release in service the link that leads to it. */
+export async function lastingInstallation(dir: string): Promise<string> {
+  const link = join(dir, '../../current')
+  const isLinked = basename(dirname(dir)) === 'releases' && (await realpath(link).catch(() => '')) === dir
+  return isLinked ? link : dir
 }
 
 async function isOnPath(name: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { ListenName, LoadedConfig } from '@svc/config'
 import { ExitCode } from '@svc/protocol'
 import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
-import { installation } from '../command-line/installation.ts'
+import { installation, lastingInstallation } from '../command-line/installation.ts'
 import { printData } from '../command-line/output.ts'
 import { loadOrComplain, type SourceArgs, withPlatform } from '../command-line/source-options.ts'
 import { socketUnitFile } from './socket-unit-file.ts'
@@ -86,7 +86,7 @@ export const systemdCommand = command<SystemdArgs>({
       const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
-    const where = resolve(installation())
+    const where = await lastingInstallation(resolve(installation()))
     printData(await unitText(loaded, { ...(site === undefined ? {} : { site }), user, installation: where, args }))
     return ExitCode.ok
   },

@@ -14,9 +14,12 @@ for (1 .. $count) {
   push @held, $s; push @ports, (unpack_sockaddr_in(getsockname($s)))[0];
 }
 print "holder: ports @ports\\n";
+my $pid = 0;
+$SIG{TERM} = sub { if ($pid) { kill 'TERM', $pid; 1 until waitpid($pid, 0) == $pid } exit 0 };
 while (<STDIN>) {
-  my $pid = fork();
+  $pid = fork();
   if ($pid == 0) {
+    $SIG{TERM} = 'DEFAULT';
     my @high = map { fcntl($_, F_DUPFD, 40) } @held;
     POSIX::dup2($high[$_], 3 + $_) for 0 .. $#high;
     POSIX::close($_) for @high;
@@ -24,11 +27,12 @@ while (<STDIN>) {
   }
   print "holder: started $pid\\n";
   1 until waitpid($pid, 0) == $pid;
+  $pid = 0;
   print "holder: ended ", $? >> 8, " ", $? & 127, "\\n";
 }
 `
 
-/** A stand-in for systemd: it holds listening sockets on free ports of 127.0.0.1 and runs one command with them, again and again. */
+/** A stand-in for systemd: until SIGTERM, which also ends the command, it holds listening sockets on free ports of 127.0.0.1 and runs one command with them, again and again. */
 export class SocketHolder {
   readonly child: Child
   readonly ports: readonly number[]
@@ -40,7 +44,11 @@ export class SocketHolder {
   }
 
   static async open(t: Cleanup, count: number, command: readonly string[], options: ChildOptions = {}): Promise<SocketHolder> {
-    const child = new Child(t, 'perl', ['-e', PROGRAM, String(count), ...command], { ...options, stdin: 'pipe' })
+    const child = new Child(t, 'perl', ['-e', PROGRAM, String(count), ...command], {
+      ...options,
+      stdin: 'pipe',
+      endSignal: 'SIGTERM',
+    })
     const line = await child.waitForLine('ports', (text) => text.startsWith('holder: ports'))
     return new SocketHolder(child, line.split(' ').slice(2).map(Number))
   }
@@ -62,8 +70,9 @@ export class SocketHolder {
 
   /** Waits for the ready line of the last start. */
   async ready(): Promise<void> {
-    const start = `{"event":"ready","pid":${this.#events('started')[this.#runs - 1]},`
-    await this.child.waitForLine('ready line', (line) => line.startsWith(start))
+    const pid = this.#events('started')[this.#runs - 1]
+    const isReady = new RegExp(`^{"event":"ready","pid":${pid}\\b`)
+    await this.child.waitForLine('ready line', (line) => isReady.test(line))
   }
 
   #events(kind: string): string[] {
