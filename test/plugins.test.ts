@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Child, fetchHttp, repositoryRoot, type Server, startServer, svcCommand, tempDir, tempSite, waitFor } from '@svc/testkit'
@@ -33,6 +36,19 @@ class Plugins {
   }
 }
 
+/** An upstream whose responses any cache may keep. They say which user asked. */
+async function startUpstream(t: TestContext): Promise<string> {
+  const upstream = createServer(({ headers }, response) => {
+    response.writeHead(200, { 'cache-control': 'public, max-age=600' }).end(`for ${headers['x-user']}`)
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  t.after(() => {
+    upstream.closeAllConnections()
+    upstream.close()
+  })
+  return `127.0.0.1:${(upstream.address() as AddressInfo).port}`
+}
+
 async function stateOf({ url }: Pick<Server, 'url'>, name: string) {
   return (await ask(url, 'GET', API)).json.plugins.find((plugin: { name: string }) => plugin.name === name)
 }
@@ -47,6 +63,10 @@ workers = 2
 ${adminToml}
 [plugins]
 directory = "${plugins.dir}"
+
+[[route_rules]]
+pattern = "/api/**"
+upstream = "http://${await startUpstream(t)}"
 
 [[sites]]
 id = "one"
@@ -121,6 +141,41 @@ hostnames = ["127.0.0.1"]
       assert.equal((await ask(server.url, 'PUT', `${API}/frail`, { enabled: true })).status, 200)
     }
     rmSync(join(plugins.dir, '30-frail.mjs'))
+  })
+
+  await t.test(
+    'that change a request keep its response from others, and leave the cache of upstreams alone otherwise',
+    async () => {
+      const hooks = `onRequest: (request) => request.headers.has('x-who') ? { requestHeaders: { 'x-user': request.headers.get('x-who') } } : undefined`
+      plugins.write('30-who.mjs', `export default { name: 'who', version: '1', hooks: { ${hooks} } }`)
+      assert.equal((await reload()).json.ok, true)
+      for (const who of ['ann', 'bob', 'ann']) {
+        const { text, headers } = await get('/api/me', { 'x-who': who })
+        assert.equal(text, `for ${who}`)
+        assert.match(headers['cache-status'] ?? '', /svc-proxy; fwd=bypass; detail=plugin/)
+      }
+      const plain = async () => (await get('/api/me', { 'x-user': 'forged' })).text
+      assert.equal(await plain(), 'for undefined', 'the gate removes the field of the client')
+      await get('/api/me')
+      assert.match((await get('/api/me')).headers['cache-status'] ?? '', /svc-proxy; hit/)
+      rmSync(join(plugins.dir, '30-who.mjs'))
+    },
+  )
+
+  await t.test('whose timer throws end their worker with a line that names them, and it is replaced', async () => {
+    const hooks = `onRequest(request) { if (request.path === '/crash') setTimeout(() => { throw new Error('from a timer') }) }`
+    plugins.write('30-crash.mjs', `export default { name: 'crash', version: '1', hooks: { ${hooks} } }`)
+    assert.equal((await reload()).json.ok, true)
+    await get('/crash').catch(() => undefined)
+    const line = await server.child.waitForLine('the line of the plugin', (text) => /a plugin ends this worker/.test(text))
+    assert.equal(JSON.parse(line).plugin, 'crash')
+    assert.match(line, /30-crash\.mjs:1/)
+    await waitFor(
+      'two workers',
+      async () => (await ask(server.url, 'GET', '/__svc/admin/api/health').catch(() => undefined))?.status === 200,
+    )
+    assert.equal((await get('/a.txt')).text, 'a')
+    rmSync(join(plugins.dir, '30-crash.mjs'))
   })
 
   await t.test('that are broken, or that others may change, fail a reload, and those before go on', async () => {

@@ -175,7 +175,7 @@ export class RequestPassage implements PluginPassage {
       context.respondCompressed(respond.head, respond.body)
       return 'answered'
     }
-    if (fields === undefined && target === undefined) return 'next'
+    if (target === undefined && !hasEffect(context.request, fields)) return 'next'
     // Caches behind know the request as its client sent it.
     context.isChangedByPlugin = true
     context.request = changedRequest(context.request, fields, target)
@@ -188,6 +188,11 @@ export class RequestPassage implements PluginPassage {
       this.#view = { of: request, site, shown: requestView(this.#context) }
     return this.#view.shown
   }
+}
+
+/** False if the fields to be removed are not there. */
+function hasEffect(request: HttpRequest, fields: FieldChanges | undefined): boolean {
+  return [...(fields ?? [])].some(([name, values]) => values !== null || request.header(name) !== undefined)
 }
 
 function changedRequest(request: HttpRequest, fields: FieldChanges | undefined, target: RequestChange['target']): HttpRequest {
