@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitFor } from '@svc/testkit'
+import { waitFor, writeFiles } from '@svc/testkit'
 import { complete } from './canned-renderer.ts'
 import { PipelineServer } from './pipeline-server.ts'
 import { PluginServer, plugin } from './plugin-server.ts'
@@ -108,6 +108,30 @@ for (const mode of ['', 'async ']) {
     )
   })
 }
+
+test('onRoute sees the location of a vhost file, and a rewrite of onRequest leads to another one', async (t) => {
+  const own = await PluginServer.start(
+    t,
+    plugin(
+      'where',
+      `onRequest: (request) => request.path === '/from' ? { rewrite: '/files/b.txt?x=1' } : undefined,
+      onRoute: (request, route) => ({ respond: { status: 299, body: [route.kind, route.pattern, request.site, request.path, request.query].join() } })`,
+    ),
+  )
+  const { pipeline } = own
+  pipeline.listen = [{ name: '127.0.0.1:8080', host: '127.0.0.1', port: 8080 }]
+  writeFiles(pipeline.dir, {
+    'v.conf': `server { listen 127.0.0.1:8080; server_name v.test; root ${pipeline.dir};
+      location ^~ /files/ { } location ~ \\.php$ { deny all; } location = /gone { return 410; } }`,
+  })
+  await own.reload('[server]\nvhosts = ["v.conf"]\n')
+  const get = (url: string) => own.get(url, { host: 'v.test', listener: '127.0.0.1:8080' })
+  const known = own.pipeline.generation.spec.web.servers[0]?.site
+  assert.equal((await get('/files/a.txt')).text, `location,^~ /files/,${known},/files/a.txt,`)
+  assert.equal((await get('/from')).text, `location,^~ /files/,${known},/files/b.txt,x=1`)
+  assert.equal((await get('/x.php')).status, 403, 'access comes first')
+  assert.equal((await get('/gone')).status, 410)
+})
 
 test('onError sees the status and code of an error, and may answer', async (t) => {
   const own = await PluginServer.start(

@@ -48,8 +48,8 @@ export class PluginServer {
   }
 
   /** Rejects if the plugins cannot be loaded: the generation before stays. */
-  reload(): Promise<void> {
-    return this.pipeline.reload([site], this.#config)
+  reload(more = ''): Promise<void> {
+    return this.pipeline.reload([site], this.#config + more)
   }
 
   get(url: string, options: Parameters<PipelineServer['get']>[1] = {}): Promise<MemoryResponse> {
