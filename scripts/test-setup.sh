@@ -17,6 +17,7 @@ need nginx-light nginx
 need redis-server redis-server
 need php-fpm php-fpm php-fpm8.2 php-fpm8.4 php-fpm8.3 php-fpm8.1
 need openssl openssl
+need curl curl
 need bsdutils script
 need iproute2 ip
 need prometheus prometheus

@@ -9,6 +9,7 @@ const packages = {
   'redis-cli': { packageName: 'redis-tools', names: ['redis-cli'] },
   'php-fpm': { packageName: 'php-fpm', names: ['php-fpm', 'php-fpm8.2', 'php-fpm8.4', 'php-fpm8.3', 'php-fpm8.1'] },
   nginx: { packageName: 'nginx-light', names: ['nginx'] },
+  curl: { packageName: 'curl', names: ['curl'] },
   openssl: { packageName: 'openssl', names: ['openssl'] },
   script: { packageName: 'bsdutils', names: ['script'] },
   ip: { packageName: 'iproute2', names: ['ip'] },
