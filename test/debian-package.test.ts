@@ -1,4 +1,4 @@
-// Starts first: it builds and installs packages of 200 MB.
+// Campaign: installs, upgrades and removals of the package.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Campaign: deployments of releases that fail.
 import assert from 'node:assert/strict'
 import { readlinkSync } from 'node:fs'
 import { join } from 'node:path'
