@@ -41,7 +41,8 @@ test('while files are moved away, each line is in one of them, once and in order
   const old: string[] = []
   let lines = 0
   for (let round = 0; round < 20; round++) {
-    for (let i = 0; i < 200; i++) queue.append(Buffer.from(`${lines++} ${'x'.repeat(i)}\n`))
+    // More than one write takes: they do not wait for further ones.
+    for (let i = 0; i < 1000; i++) queue.append(Buffer.from(`${lines++} ${'x'.repeat(i % 200)}\n`))
     renameSync(path, join(dir, `a.log.${round}`))
     old.push(join(dir, `a.log.${round}`))
     // Not awaited: the write of this round is in flight.
