@@ -8,7 +8,7 @@ import { startEngine } from './start-engine.ts'
 import { anyCertificate } from './test-certificates.ts'
 
 /** Longer than a drain waits for idle connections. */
-const IDLE_GRACE_MS = 700
+const IDLE_GRACE_MS = 300
 
 interface BoundSocket {
   readonly fd: number
@@ -74,4 +74,21 @@ test('a drain ends without the request of a connection that sends none', async (
   const ended = once(unused, 'close')
   assert.deepEqual(await engine.drain(60_000), { cut: 0 })
   await ended
+})
+
+test('idle connections hold up a drain of engine node less than one of engine uws, which does not tell when bytes have left', async (t) => {
+  const ends = await Promise.all(
+    (['uws', 'node'] as const).map(async (name) => {
+      const { engine, port } = await startEngine(t, name, (exchange) => exchange.respond({ status: 200, headers: [] }))
+      const client = connect(port, '127.0.0.1')
+      t.after(() => client.destroy())
+      client.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+      await once(client, 'data')
+      return async () => {
+        await engine.drain(60_000)
+        return name
+      }
+    }),
+  )
+  assert.equal(await Promise.race(ends.map((drain) => drain())), 'node')
 })

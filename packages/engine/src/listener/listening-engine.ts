@@ -50,31 +50,33 @@ class EngineLoad {
   }
 }
 
-/** How long finished responses may take to leave after the last request, before idle connections are cut. */
-const FLUSH_GRACE_MS = 500
+/** The connections that a drain has to wait for, beside requests in flight. */
+interface Lingering {
+  /** True while a connection is so new that its first request is still to be waited for. */
+  readonly hasNew: boolean
+  /** How long idle connections are kept after the last request. During that time finished responses leave. */
+  readonly graceMs: number
+}
 
 /**
  * Waits until all requests have ended and their connections have closed, or `timeoutMs` have passed.
- * @param hasNew true while a connection is so new that its first request is still to be waited for
  * @returns how many are left
  */
-async function drained(load: EngineLoad, timeoutMs: number, hasNew: () => boolean): Promise<number> {
+async function drained(load: EngineLoad, timeoutMs: number, lingering: () => Lingering): Promise<number> {
   const deadline = performance.now() + timeoutMs
   while (!load.isClosed && load.connections > 0) {
     await load.until(() => load.inFlight === 0, deadline - performance.now())
     if (load.inFlight > 0 && performance.now() >= deadline) break
-    await load.until(() => load.connections === 0, Math.min(FLUSH_GRACE_MS, deadline - performance.now()))
-    if (load.inFlight === 0 && (!hasNew() || performance.now() >= deadline)) break
+    await load.until(() => load.connections === 0, Math.min(lingering().graceMs, deadline - performance.now()))
+    if (load.inFlight === 0 && (!lingering().hasNew || performance.now() >= deadline)) break
   }
   return load.inFlight
 }
 
 /** One listen address of an engine. */
-interface EngineListener<Tls> {
+interface EngineListener<Tls> extends Lingering {
   /** Open connections, idle ones included. */
   readonly connections: number
-  /** True while it has a connection of a socket that others serve from now on, and its first request is still to be waited for. */
-  readonly hasNew: boolean
   /** @returns the port that is bound; 0 for a unix socket */
   listen(address: ListenAddress): Promise<number>
   /** New connections get these certificates. */
@@ -211,12 +213,17 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     for (const listener of this.#leaving) listener.leave()
   }
 
+  #lingering(): Lingering {
+    const leaving = [...this.#leaving]
+    return { hasNew: leaving.some(({ hasNew }) => hasNew), graceMs: Math.max(0, ...leaving.map(({ graceMs }) => graceMs)) }
+  }
+
   async #drain(timeoutMs: number): Promise<{ cut: number }> {
     for (const name of [...this.#listeners.keys()]) this.unlisten(name)
     // In a turn of its own: until then `isDraining` says no.
     await Promise.resolve()
     this.leave()
-    const cut = await drained(this.#load, timeoutMs, () => [...this.#leaving].some(({ hasNew }) => hasNew))
+    const cut = await drained(this.#load, timeoutMs, () => this.#lingering())
     this.cut()
     return { cut }
   }

@@ -33,6 +33,11 @@ export class Http2Intake {
     this.#context = context
   }
 
+  /** True while a connection is open. */
+  get hasSessions(): boolean {
+    return this.#sessions.size > 0
+  }
+
   /** A connection has been opened. @param socket below the session */
   session(session: ServerHttp2Session, socket: TLSSocket): void {
     const state = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }

@@ -30,6 +30,14 @@ const BACKLOG = 1024
 /** Of a socket that outlives the process: connections wait in it while the service restarts. The kernel has a limit of its own. */
 const SHARED_BACKLOG = 65_535
 
+/**
+ * How long idle connections of HTTP/1 are kept during a drain, so that busy clients learn from a response that they close. A response
+ * counts as in flight until the kernel has all of it.
+ */
+const IDLE_GRACE_MS = 120
+/** How long sessions of HTTP/2 are kept: they close by themselves behind the last byte of their last response. */
+const FLUSH_GRACE_MS = 500
+
 /** RFC 9110 section 10.1.1. */
 const unknownExpectation = { status: 417, code: 'unknown_expectation' }
 
@@ -80,6 +88,10 @@ export class NodeListener {
 
   get hasNew(): boolean {
     return this.#new?.hasAny === true
+  }
+
+  get graceMs(): number {
+    return this.#http2.hasSessions ? FLUSH_GRACE_MS : IDLE_GRACE_MS
   }
 
   get connections(): number {

@@ -8,6 +8,9 @@ import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
 import type { UwsContext } from './uws-context.ts'
 import { UwsIntake } from './uws-intake.ts'
 
+/** How long responses may take to leave after the last request, before their connections are cut. */
+const FLUSH_GRACE_MS = 500
+
 /** State shared by the listeners of one engine. */
 interface ListenerParts {
   readonly options: EngineOptions
@@ -28,6 +31,8 @@ export class UwsListener {
   connections = 0
   /** It opens its sockets itself, and clients of a server that stops are refused anyway. */
   readonly hasNew = false
+  /** The library does not tell when the last bytes of a response have left. */
+  readonly graceMs = FLUSH_GRACE_MS
 
   /** @param tls undefined: plain HTTP */
   constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections, onLost }: ListenerParts) {
