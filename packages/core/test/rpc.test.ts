@@ -191,6 +191,37 @@ test('the end of the channel settles calls on both sides, and later calls fail a
   client.close()
 })
 
+test('a peer that leaves ends the calls that it has begun, and calls on their way or later ones are refused as not begun', async () => {
+  const begun = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const added: number[] = []
+  const { client, server } = connect({
+    wait: async () => {
+      begun.resolve()
+      await end.promise
+    },
+    add: ({ a }) => {
+      added.push(a)
+      return { sum: a }
+    },
+  })
+  const waiting = client.call('wait', undefined, { timeoutMs })
+  await begun.promise
+  const onItsWay = client.call('add', { a: 1, b: 0 }, { timeoutMs })
+  server.leave()
+  server.leave()
+  const refused = { code: 'CORE_PEER_LEAVING', status: 503 }
+  await assert.rejects(onItsWay, refused)
+  await assert.rejects(client.call('add', { a: 2, b: 0 }, { timeoutMs }), refused)
+  assert.equal(client.pendingCalls, 1)
+  end.resolve()
+  await waiting
+  assert.deepEqual(added, [])
+  server.close()
+  await client.closed
+  await assert.rejects(client.call('add', { a: 3, b: 0 }, { timeoutMs }), { code: 'CORE_PEER_GONE' })
+})
+
 test('peers of different versions part at the first frame', async () => {
   const { client, server, problems } = connect({}, 2)
   await assert.rejects(client.call('add', { a: 1, b: 2 }, { timeoutMs }), { code: 'CORE_PEER_GONE' })

@@ -104,6 +104,8 @@ export class HostProcess {
   readonly losses: string[] = []
   log = ''
   worker!: WorkerPeer
+  /** Below `worker`. */
+  socketOfWorker!: Socket
   readonly manifests = new Map<string, SiteManifest>()
 
   private constructor(t: Pick<TestContext, 'after'>, { program = builtProgram, cacheDir, onPurge = refusePurge }: HostOptions) {
@@ -163,7 +165,8 @@ export class HostProcess {
 
   /** Connects another worker. */
   async connect(token = TOKEN): Promise<WorkerPeer> {
-    const socket: Socket = connect(this.socket)
+    const socket = connect(this.socket)
+    this.socketOfWorker = socket
     await once(socket, 'connect')
     const peer: WorkerPeer = new RpcPeer({
       channel: createSocketChannel(socket),

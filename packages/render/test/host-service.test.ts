@@ -219,7 +219,7 @@ test('fetch of a site reaches local servers only where it is allowed', async (t)
   assert.match((await process.render('open', '/', { headers })).text, /got svc;other, svc;test;t=loop-token</)
 })
 
-test('a draining host refuses new renders and answers when the last has ended', async (t) => {
+test('a draining host begins no more renders and answers when the last has ended', async (t) => {
   const host = await HostProcess.start(t, {
     sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page('a'), 'app/slow/route.ts': echo }) }],
   })
@@ -231,11 +231,27 @@ test('a draining host refuses new renders and answers when the last has ended', 
   })
   // Its answer comes after the drain was taken in, which comes by another way than renders do.
   await host.ping()
-  await assert.rejects(host.render('a', '/'), { code: 'RENDER_DRAINING' })
+  await assert.rejects(host.render('a', '/'), { code: 'CORE_PEER_LEAVING' })
   await host.ping()
   assert.equal(isDrained, false)
   assert.equal(await end('the last'), 'the last')
   await drained
+})
+
+test('a host that ends sends its last answers to a worker that is slow to take them', async (t) => {
+  const large = 'export const GET = () => new Response("x".repeat(4_000_000))'
+  const host = await HostProcess.start(t, { sites: [{ id: 'a', root: tempSite(t, { 'app/large/route.ts': large }) }] })
+  await host.describe('a')
+  host.socketOfWorker.pause()
+  const answer = host.render('a', '/large')
+  const hasEnded = async () =>
+    (await host.ping()).pools.some(({ active, queued, threads }) => threads > 0 && active + queued === 0)
+  await waitFor('the end of the render', hasEnded, PROCESS_WAIT_MS)
+  await host.master.call('drain', { timeoutMs: 60_000 }, TIMEOUT)
+  host.master.close()
+  host.socketOfWorker.resume()
+  assert.equal((await answer).text.length, 4_000_000)
+  assert.deepEqual(await host.exited, [0, null])
 })
 
 test('a host ends with its master, and not by the signals of a terminal', async (t) => {

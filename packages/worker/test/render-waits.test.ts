@@ -95,6 +95,27 @@ test('a host that ends is sent nothing more, until another process listens in it
   assert.equal(await announced, 'complete a', 'a host that is announced again is asked again')
 })
 
+test('a request of any method that is on its way to a host which ends goes to another one, with its body', async (t) => {
+  for (const request of [get, post]) {
+    for (const diesAtOnce of [true, false]) {
+      const { hosts, lost, renderer, dir } = startClient(t)
+      const [old, fresh] = [await TestHost.start(t, dir, 'old'), await TestHost.start(t, dir, 'fresh')]
+      echo(fresh)
+      hosts.update([old.endpoint])
+      await waitFor('the old host', () => hosts.connectedPeer('shop') !== undefined)
+      const { outcome } = begin(renderer, request, aBody())
+      const early = begin(renderer, { ...request, site: 'other' }).outcome
+      // Neither has been read by the host, which tells its last call before it ends.
+      old.leave()
+      if (diesAtOnce) process.nextTick(() => old.die())
+      await waitFor('the refusal', () => hosts.connectedPeer('shop') === undefined)
+      hosts.update([fresh.endpoint])
+      assert.deepEqual(await Promise.all([outcome, early]), ['complete fresh onetwo', 'complete fresh'])
+      assert.deepEqual([old.renders.length, lost.flatMap(([, sites]) => sites)], [0, []])
+    }
+  }
+})
+
 test('a request body is read when the host wants it, and not again when that host dies', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')

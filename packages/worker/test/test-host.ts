@@ -33,6 +33,7 @@ export class TestHost {
   describe: () => { manifest: unknown } | Promise<{ manifest: unknown }> = () => ({ manifest: {} })
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  readonly #peers: RpcPeer<typeof renderMethods, typeof renderClientMethods>[] = []
 
   private constructor(endpoint: HostEndpoint) {
     this.endpoint = endpoint
@@ -53,6 +54,11 @@ export class TestHost {
     this.breakConnections()
   }
 
+  /** Begins no more calls, as a host that drains. */
+  leave(): void {
+    for (const peer of this.#peers) peer.leave()
+  }
+
   /** Breaks every connection and goes on listening. */
   breakConnections(): void {
     for (const socket of this.#sockets) socket.destroy()
@@ -67,7 +73,7 @@ export class TestHost {
     this.connections++
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
-    new RpcPeer({
+    const peer = new RpcPeer({
       channel: createSocketChannel(socket),
       local: renderMethods,
       handlers: {
@@ -92,5 +98,6 @@ export class TestHost {
       peerName: 'worker',
       onProblem: (error) => console.error(error),
     })
+    this.#peers.push(peer)
   }
 }

@@ -10,6 +10,8 @@ export const CoreError = errorClass('CoreError', {
   CORE_ABORTED: {},
   /** The process, thread or socket at the other end is gone. */
   CORE_PEER_GONE: { status: 502, retryable: true },
+  /** The process at the other end is shutting down. It has not begun the call, which can be made elsewhere. */
+  CORE_PEER_LEAVING: { status: 503, retryable: true },
   /** The other end speaks another version or sent a frame that is not understood. */
   CORE_PROTOCOL: {},
   /** The other end has no such method. */

@@ -30,7 +30,7 @@ export interface Received<Reply> {
 
 /** A call in flight. */
 export interface RpcCall<Reply> {
-  /** Settles with the reply, the handler's error, CORE_TIMEOUT, CORE_ABORTED or CORE_PEER_GONE. */
+  /** Settles with the reply, the handler's error, CORE_TIMEOUT, CORE_ABORTED, CORE_PEER_GONE or CORE_PEER_LEAVING. */
   readonly reply: Promise<Received<Reply>>
   /** Sends a chunk after the request. False: wait for `drained`. */
   write(bytes: Uint8Array): boolean

@@ -40,9 +40,17 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
     send: (frame, bytes) => {
       if (!this.#isClosed) this.#send(frame, bytes)
     },
-    forget: (id) => this.#forget(id),
+    forget: (id) => {
+      if (this.#outgoing.delete(id)) this.#send({ t: 'abort', i: id })
+    },
   }
   #nextId = 1
+  /** Number of the last request of the other side. */
+  #lastRequest = 0
+  /** True if this side begins no more requests. */
+  #isLeaving = false
+  /** True if the other side begins no more requests. */
+  #isLeft = false
   #isClosed = false
   #isGreeted = false
 
@@ -87,6 +95,7 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
     const id = this.#nextId++
     const call = new OutgoingCall(this.#port, id, name, options)
     if (this.#isClosed) call.fail(this.#gone())
+    else if (this.#isLeft) call.fail(this.#notBegun())
     else {
       this.#outgoing.set(id, call)
       const frame: RpcFrame = { t: 'req', i: id, m: name, b: request }
@@ -100,14 +109,20 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
     this.#send({ t: 'note', m: name, b: request })
   }
 
+  /**
+   * Begins no more requests of the other side, whose later calls and calls on their way reject with CORE_PEER_LEAVING. Requests that have
+   * begun go on. Idempotent.
+   */
+  leave(): void {
+    if (this.#isLeaving) return
+    this.#isLeaving = true
+    this.#send({ t: 'leave', i: this.#lastRequest })
+  }
+
   /** Ends the channel; pending calls reject with CORE_PEER_GONE. Idempotent. */
   close(): void {
     this.#channel.close()
     this.#end(undefined)
-  }
-
-  #forget(id: number): void {
-    if (this.#outgoing.delete(id)) this.#send({ t: 'abort', i: id })
   }
 
   #send(frame: RpcFrame, bytes?: Uint8Array | string): void {
@@ -116,6 +131,15 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
 
   #gone(reason?: Error): CoreError {
     return new CoreError('CORE_PEER_GONE', `${this.#options.peerName} is gone`, reason === undefined ? {} : { cause: reason })
+  }
+
+  #notBegun(): CoreError {
+    return new CoreError('CORE_PEER_LEAVING', `${this.#options.peerName} is shutting down`)
+  }
+
+  #otherLeaves(lastRequest: number): void {
+    this.#isLeft = true
+    for (const id of this.#outgoing.keys()) if (id > lastRequest) this.#outgoing.take(id)?.fail(this.#notBegun())
   }
 
   #end(reason: Error | undefined): void {
@@ -174,10 +198,15 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
       case 'abort':
         this.#incoming.take(frame.i)?.aborted()
         break
+      case 'leave':
+        this.#otherLeaves(frame.i)
+        break
     }
   }
 
   #requested(frame: Extract<RpcFrame, { t: 'req' }>, bytes: Uint8Array | undefined): void {
+    if (this.#isLeaving) return
+    this.#lastRequest = frame.i
     const definition = this.#options.local[frame.m]
     const handler = this.#handlers[frame.m]
     const call = new IncomingCall(this.#channel, frame, bytes)

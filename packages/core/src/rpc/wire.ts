@@ -20,6 +20,8 @@ export type RpcFrame =
   | { readonly t: 'ack'; readonly i: number; readonly d: Side; readonly n: number }
   /** the caller aborted the call */
   | { readonly t: 'abort'; readonly i: number }
+  /** the handler begins no request after number `i`; those up to it go on */
+  | { readonly t: 'leave'; readonly i: number }
   /** a request that wants no reply */
   | { readonly t: 'note'; readonly m: string; readonly b: unknown }
 
@@ -46,6 +48,7 @@ export function parseFrame(head: unknown): RpcFrame {
     case 'fin':
     case 'ack':
     case 'abort':
+    case 'leave':
       if (typeof frame.i === 'number') return frame
       break
   }

@@ -55,7 +55,12 @@ export class TransientMap<Key extends string | number, Value extends NonNullable
     return Array.from(this.#entries.values(), ({ value }) => value as Value)
   }
 
+  /** The keys of now, in the order in which they came. */
+  keys(): Key[] {
+    return [...this.#entries.keys()]
+  }
+
   clear(): void {
-    for (const key of [...this.#entries.keys()]) this.delete(key)
+    for (const key of this.keys()) this.delete(key)
   }
 }

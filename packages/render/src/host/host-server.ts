@@ -2,9 +2,13 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
+import { finished } from 'node:stream/promises'
+import { createSocketChannel, type Handlers, listenUnix, RpcPeer, withDeadline } from '@svc/core'
 import { PROTOCOL_VERSION, renderClientMethods, renderMethods } from '@svc/protocol'
 import { RenderError } from '../errors/errors.ts'
+
+/** How long workers may take for the last answers of a process that ends. */
+const FLUSH_MS = 1_000
 
 /** Handlers of the workers' calls, except `hello`. */
 type RenderHandlers = Omit<Handlers<typeof renderMethods>, 'hello'>
@@ -29,6 +33,8 @@ export class HostServer {
   readonly #options: HostServerOptions
   readonly #server: Server
   readonly #peers = new Set<RpcPeer<typeof renderMethods, typeof renderClientMethods>>()
+  readonly #sockets = new Set<Socket>()
+  #isLeaving = false
 
   constructor(options: HostServerOptions) {
     this.#options = options
@@ -43,13 +49,27 @@ export class HostServer {
     await chmod(path, 0o600)
   }
 
-  /** Stops listening and ends all connections. */
-  close(): void {
+  /** Begins no more calls, and tells the workers the last call of each that it has begun. Calls in flight go on. */
+  leave(): void {
+    this.#isLeaving = true
+    for (const peer of this.#peers) peer.leave()
+  }
+
+  /** Stops listening and ends all connections. Resolves when the workers have taken the last answers, or have not in time. */
+  async close(): Promise<void> {
     this.#server.close()
     for (const peer of this.#peers) peer.close()
+    const flushed = Promise.all(
+      Array.from(this.#sockets, (socket) => finished(socket, { readable: false }).catch(() => undefined)),
+    )
+    await withDeadline(flushed, FLUSH_MS, 'sending the last answers').catch(this.#options.onProblem)
   }
 
   #accept(socket: Socket): void {
+    if (this.#isLeaving) {
+      socket.destroy()
+      return
+    }
     const { id, token, handlers, onWelcome, onProblem } = this.#options
     let isWelcome = false
     const guarded = <Request, Context, Result>(handler: (request: Request, context: Context) => Result) => {
@@ -77,6 +97,8 @@ export class HostServer {
       onProblem,
     })
     this.#peers.add(peer)
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
     peer.closed.then(() => this.#peers.delete(peer), onProblem)
   }
 

@@ -11,7 +11,6 @@ import {
   RenderMetrics,
 } from '@svc/telemetry'
 import type { LossReason } from '../contract/thread-messages.ts'
-import { RenderError } from '../errors/errors.ts'
 import { readGuestFiles } from '../thread/guest-files.ts'
 import { routeIdOf } from '../thread/route-files.ts'
 import { CachePruner } from './cache-pruner.ts'
@@ -28,7 +27,7 @@ import { ThreadBudget } from './thread-budget.ts'
 
 /** How often idle and stuck threads are looked for. */
 const SWEEP_MS = 1_000
-/** How long renders may go on in a process with a thread that nothing can stop. New ones are refused: workers send them elsewhere. */
+/** How long renders may go on in a process with a thread that nothing can stop. No new ones begin: workers send them elsewhere. */
 const LAST_RENDERS_MS = 300
 const DRAIN_CHECK_MS = 20
 
@@ -69,7 +68,7 @@ export class RenderHost {
   #log: Logger
   #server: HostServer | undefined
   #active = 0
-  #state: 'serving' | 'draining' | 'dying' = 'serving'
+  #isDying = false
 
   constructor(options: RenderHostOptions) {
     this.#options = options
@@ -142,13 +141,13 @@ export class RenderHost {
 
   /** Ends server and threads at once. */
   async close(): Promise<void> {
-    this.#state = 'draining'
     clearInterval(this.#sweep)
     this.#pruner.stop()
-    this.#server?.close()
+    const flushed = this.#server?.close()
     this.#scanner.close()
     await this.#sites.close()
     await this.#caches.close()
+    await flushed
   }
 
   async #start(id: string, socket: string, token: string): Promise<undefined> {
@@ -161,7 +160,6 @@ export class RenderHost {
       onProblem: (error) => this.#log.warn({ err: error }, 'connection of a worker failed'),
       handlers: {
         describe: async ({ site, reportsStart }, context) => {
-          this.#refuseUnlessServing()
           const described = this.#sites.site(site)
           if (reportsStart === true) report(context, 'begun')
           return { manifest: await described.manifest() }
@@ -174,13 +172,7 @@ export class RenderHost {
     return undefined
   }
 
-  /** @throws RENDER_DRAINING: another host has to do it */
-  #refuseUnlessServing(): void {
-    if (this.#state !== 'serving') throw new RenderError('RENDER_DRAINING', 'the render host is ending')
-  }
-
   #render(request: RenderRequest, context: CallContext) {
-    this.#refuseUnlessServing()
     const site = this.#sites.site(request.site)
     const ahead = site.ahead.take(request)
     if (ahead !== undefined) return Promise.resolve(ahead)
@@ -246,8 +238,9 @@ export class RenderHost {
 
   /** Native code that cannot be stopped: only another process helps. Renders of other sites may end first. */
   #stuck(site: string, reason: LossReason): void {
-    if (this.#state === 'dying') return
-    this.#state = 'dying'
+    if (this.#isDying) return
+    this.#isDying = true
+    this.#server?.leave()
     if (reason === 'memory') this.#renderMetrics.oomKills.value++
     this.#log.fatal({ site, reason }, 'code of a site cannot be stopped: this process ends')
     this.#options.onLost(site, reason)
@@ -256,7 +249,7 @@ export class RenderHost {
   }
 
   async #drain(timeoutMs: number): Promise<undefined> {
-    if (this.#state === 'serving') this.#state = 'draining'
+    this.#server?.leave()
     this.#threads.close()
     await this.#whenIdle(timeoutMs, () => !this.#caches.hasOrders)
     return undefined

@@ -129,7 +129,7 @@ export class HostSet {
   noteRefusal(peer: HostPeer, site: string, error: Error): boolean {
     const code = codeOf(error)
     const host = this.#hostOf.get(peer)
-    if (code === 'RENDER_DRAINING') {
+    if (code === 'CORE_PEER_LEAVING' || code === 'RENDER_DRAINING') {
       if (host?.peer === peer) host.isDraining = true
       return true
     }
