@@ -149,9 +149,11 @@ async function main() {
   await mkdir(outDir, { recursive: true })
   const plugins = [builtinsByNeed(), asciiWidths, leanPackages]
   const { buildGuest } = await import('../packages/guest/build/guest.mjs')
+  const { buildPanel } = await import('../packages/panel/build/panel.mjs')
   await Promise.all([
     ...Object.entries(programs).map((program) => bundleProgram(program, plugins)),
     buildGuest({ outDir, nodeBinary }),
+    buildPanel({ outDir }),
   ])
   await writeFile(stamp, '')
   console.error(`built dist/ in ${Date.now() - startedAt} ms`)

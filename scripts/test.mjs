@@ -30,12 +30,13 @@ function run(name, command, args) {
 }
 
 /**
- * All sources with the options that they share are one program: each file is read and checked once. The guest has options of its own.
+ * All sources with the options that they share are one program: each file is read and checked once. The guest and the panel have options of their own.
  * None of the checks keeps two cores busy all the time, so they run at once.
  */
 async function checksOk() {
   const results = await Promise.all([
     run('types', binary('tsc'), ['-p', 'tsconfig.check.json']),
+    run('types of the panel', binary('tsc'), ['-p', 'packages/panel/tsconfig.json']),
     run('types of the guest', binary('tsc'), ['-p', 'packages/guest/tsconfig.guest.json']),
     run('format and lint', binary('biome'), ['check', '--error-on-warnings', '.']),
     run('structure', process.execPath, ['scripts/check-structure.mjs']),

@@ -20,6 +20,8 @@ export const importTable = {
   guest: { code: ['core'], types: ['site'] },
   render: { code: ['core', 'http', 'telemetry', 'protocol', 'site', 'compile', 'guest', 'cache'], types: ['config'] },
   admin: { code: ['core', 'http', 'protocol', 'auth', 'telemetry'] },
+  // It runs in browsers.
+  panel: { code: [], types: ['protocol'] },
   worker: {
     code: [
       'core',

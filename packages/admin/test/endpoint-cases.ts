@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Endpoint } from '../src/index.ts'
 import { cacheReport, type FakePlane, flow, release, stored, traffic } from './fake-plane.ts'
 import { wafEvent } from './waf-samples.ts'
@@ -80,6 +81,8 @@ const purges = (layer: string, scope: object) => ({ ok: true, layer, scope })
 
 const wafRule = { action: 'block', when: { path: '^/x' } }
 
+const panelFiles = JSON.parse(readFileSync(new URL('../../../dist/panel/manifest.json', import.meta.url), 'utf8'))
+
 /** By method and path. Endpoints below `/api/` have the cases of their twins below `/__svc/api/`. */
 export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/health': { answer: { status: 'healthy', checks: { render_pool: 'ok' } } },
@@ -116,11 +119,10 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'POST /__svc/api/deploy/rollback': { body: { site: 'shop', release: release.id }, answer: { ok: true, release } },
   'GET /__svc/api/openapi.json': { answer: { openapi: '3.1.0' } },
 
-  'GET /__svc/admin': { answer: '<th scope="row">shop</th>' },
-  'GET /__svc/admin/login': { answer: 'type="password"' },
-  'GET /__svc/admin/assets/panel.js': { answer: 'x-svc-request' },
-  'GET /__svc/admin/assets/dashboard.js': { answer: 'obs/' },
-  'GET /__svc/admin/assets/panel.css': { answer: 'font' },
+  'GET /__svc/admin': { answer: panelFiles.script },
+  'GET /__svc/admin/:page': { params: { page: 'sites' }, answer: panelFiles.script },
+  'GET /__svc/admin/login': { answer: panelFiles.script },
+  'GET /__svc/admin/assets/:file': { params: { file: panelFiles.style }, answer: 'font' },
 
   'POST /__svc/admin/api/login': { body: { username: 'vera', password: 'x' }, answer: began },
   'POST /__svc/admin/api/logout': { answer: { ok: true } },
@@ -262,7 +264,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/alerts': { answer: { ok: true } },
   'GET /__svc/obs/slos': { answer: { ok: true } },
-  'GET /__svc/obs/dashboard': { answer: 'data-alerts' },
+  'GET /__svc/obs/dashboard': { answer: panelFiles.script },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache/entry': { query: { layer: 'isr', key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },
 }

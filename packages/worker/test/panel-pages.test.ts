@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { adminToml, bearer, tokenOf } from '../../auth/test/admin-users.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
 const PANEL_HOST = 'localhost:8080'
-const pages = ['/__svc/admin', '/__svc/admin/login', '/__svc/admin/assets/panel.js', '/__svc/admin/assets/panel.css']
+const manifest = JSON.parse(readFileSync(new URL('../../../dist/panel/manifest.json', import.meta.url), 'utf8'))
+const at = (name: string) => `/__svc/admin/assets/${name}`
+const pages = [
+  '/__svc/admin',
+  '/__svc/admin/sites',
+  '/__svc/admin/login',
+  at(manifest.script),
+  at(manifest.style),
+  at(manifest.icon),
+]
 
-async function panelFor(server: PipelineServer, username: 'root' | 'tom' | 'vera') {
-  return server.get('/__svc/admin', { host: PANEL_HOST, headers: { cookie: `SVC_ADMIN=${await tokenOf(username)}` } })
+async function panelFor(server: PipelineServer, username: 'root' | 'tom' | 'vera', path = '/__svc/admin') {
+  return server.get(path, { host: PANEL_HOST, headers: { cookie: `SVC_ADMIN=${await tokenOf(username)}` } })
 }
 
 test('pages are there on hosts of the panel alone', async (t) => {
@@ -18,16 +29,20 @@ test('pages are there on hosts of the panel alone', async (t) => {
   }
   const statuses = []
   for (const url of pages) statuses.push((await server.get(url, { host: PANEL_HOST })).status)
-  assert.deepEqual(statuses, [303, 200, 200, 200])
+  assert.deepEqual(statuses, [303, 303, 200, 200, 200, 200])
 })
 
-test('a browser without a session is sent to the login', async (t) => {
+test('a browser without a session is sent to the login, and told its page', async (t) => {
   const server = await PipelineServer.start(t, [shop], adminToml)
-  const sent = await server.get('/__svc/admin', { host: PANEL_HOST })
-  assert.deepEqual([sent.status, sent.headers['location']], [303, '/__svc/admin/login'])
+  const toLogin = async (path: string, cookie = '') => {
+    const { status, headers } = await server.get(path, { host: PANEL_HOST, headers: { cookie } })
+    return [status, headers['location']]
+  }
+  assert.deepEqual(await toLogin('/__svc/admin'), [303, '/__svc/admin/login'])
+  const next = encodeURIComponent('/__svc/admin/site?id=shop&tab=routes')
+  assert.deepEqual(await toLogin('/__svc/admin/site?id=shop&tab=routes'), [303, `/__svc/admin/login?next=${next}`])
   const ended = await tokenOf('root', { issuedAt: Date.now() - 7_200_000 })
-  const expired = await server.get('/__svc/admin', { host: PANEL_HOST, headers: { cookie: `SVC_ADMIN=${ended}` } })
-  assert.equal(expired.status, 303)
+  assert.deepEqual(await toLogin('/__svc/admin', `SVC_ADMIN=${ended}`), [303, '/__svc/admin/login'])
 })
 
 test('pages carry a strict policy, run no inline script, and are not stored', async (t) => {
@@ -36,6 +51,7 @@ test('pages carry a strict policy, run no inline script, and are not stored', as
   for (const page of [await panelFor(server, 'root'), dashboard, await server.get('/__svc/admin/login', { host: PANEL_HOST })]) {
     assert.equal(page.status, 200, page.text)
     assert.match(page.headers['content-security-policy'] ?? '', /default-src 'none'; script-src 'self'/)
+    assert.match(page.headers['content-security-policy'] ?? '', /require-trusted-types-for 'script'/)
     assert.doesNotMatch(page.headers['content-security-policy'] ?? '', /unsafe/)
     assert.equal(page.headers['x-frame-options'], 'DENY')
     assert.equal(page.headers['referrer-policy'], 'no-referrer')
@@ -44,30 +60,43 @@ test('pages carry a strict policy, run no inline script, and are not stored', as
   }
 })
 
-test('the dashboard offers each user the sites that it may see, as text', async (t) => {
+test('a page that the panel does not have is 404, and any query of one that it has is its own', async (t) => {
   const server = await PipelineServer.start(t, [shop], adminToml)
-  const list = server.plane.sites.list
-  server.plane.sites.list = () => list().map((site) => ({ ...site, id: `${site.id}<b>` }))
-  const pageOf = async (user: 'root' | 'tom') =>
-    (await server.get('/__svc/obs/dashboard', { host: PANEL_HOST, headers: { cookie: `SVC_ADMIN=${await tokenOf(user)}` } })).text
-  assert.match(await pageOf('root'), />shop&lt;b&gt;<[\s\S]*>blog&lt;b&gt;</)
-  const tom = await pageOf('tom')
-  assert.match(tom, />shop&lt;b&gt;</)
-  assert.doesNotMatch(tom, /blog/)
+  const unknown = await panelFor(server, 'vera', '/__svc/admin/no-such-page')
+  assert.deepEqual([unknown.status, PipelineServer.codeOf(unknown)], [404, 'unknown_page'])
+  assert.equal((await panelFor(server, 'vera', '/__svc/admin/sites?q=%22%3Cb%3E&other=1')).status, 200)
 })
 
-test('names of sites are text, and each role sees the actions that it may take on the sites that it may see', async (t) => {
+test('a page names its user as text', async (t) => {
   const server = await PipelineServer.start(t, [shop], adminToml)
-  const list = server.plane.sites.list
-  server.plane.sites.list = () =>
-    list().map((site) => (site.id === 'shop' ? { ...site, hostnames: ['<script>alert(1)</script>'] } : site))
-  const root = (await panelFor(server, 'root')).text
-  assert.match(root, /&lt;script&gt;alert\(1\)&lt;\/script&gt;/)
-  assert.match(root, /root \(super_admin\)[\s\S]*>shop<[\s\S]*Flush isolates[\s\S]*>blog<[\s\S]*Restart render workers/)
-  const tom = (await panelFor(server, 'tom')).text
-  assert.match(tom, />shop<[\s\S]*Flush isolates/)
-  assert.doesNotMatch(tom, />blog<|Restart render workers/)
-  const vera = (await panelFor(server, 'vera')).text
-  assert.match(vera, />shop<[\s\S]*>blog</)
-  assert.doesNotMatch(vera, /Flush isolates|Restart render workers/)
+  const { text } = await panelFor(server, 'tom')
+  const [, named = ''] = /data-user="([^"]*)"/.exec(text) ?? []
+  const user = { username: 'tom', role: 'tenant_admin', tenant_id: 'acme' }
+  assert.deepEqual(JSON.parse(named.replaceAll('&quot;', '"')), user)
+  const login = await server.get('/__svc/admin/login', { host: PANEL_HOST })
+  assert.match(login.text, /data-user=""/)
+})
+
+test('a file of the panel is kept for ever, in the coding that the client likes, and has its name as validator', async (t) => {
+  const server = await PipelineServer.start(t, [shop], adminToml)
+  const get = (coding: string, more = {}) =>
+    server.get(at(manifest.script), { host: PANEL_HOST, headers: { 'accept-encoding': coding, ...more } })
+  const plain = await get('identity')
+  assert.equal(plain.headers['content-encoding'], undefined)
+  for (const [coding, decode] of [
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const) {
+    const coded = await get(coding)
+    assert.deepEqual([coded.status, coded.headers['content-encoding']], [200, coding])
+    assert.equal(decode(coded.body).toString(), plain.text)
+    assert.equal(coded.headers['cache-control'], 'public, max-age=31536000, immutable')
+    assert.equal(coded.headers['content-type'], 'text/javascript; charset=utf-8')
+    assert.equal(coded.headers['vary'], 'accept-encoding')
+    assert.notEqual(coded.headers['etag'], plain.headers['etag'])
+    const again = await get(coding, { 'if-none-match': coded.headers['etag'] ?? '' })
+    assert.deepEqual([again.status, again.text], [304, ''])
+  }
+  const missing = await server.get(at('manifest.json'), { host: PANEL_HOST })
+  assert.deepEqual([missing.status, PipelineServer.codeOf(missing)], [404, 'unknown_asset'])
 })

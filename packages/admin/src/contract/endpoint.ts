@@ -1,5 +1,5 @@
 import type { AccessRule, Caller } from '@svc/auth'
-import type { HeaderList, Problem, RequestBody } from '@svc/http'
+import type { ContentCoding, HeaderList, Problem, RequestBody } from '@svc/http'
 import * as z from 'zod/mini'
 import type { ControlPlane } from './control-plane.ts'
 import type { Fields } from './schemas.ts'
@@ -62,7 +62,18 @@ export interface EndpointEvents {
   readonly events: (sink: EventSink) => () => void
 }
 
-export type EndpointResult = EndpointAnswer | EndpointRefusal | EndpointEvents
+/** The response of an endpoint that sends a file, whose name changes with its content: clients may keep it for ever. */
+export interface EndpointFile {
+  readonly file: {
+    readonly name: string
+    readonly contentType: string
+    /** Those that the file has besides identity. */
+    readonly codings: readonly ContentCoding[]
+    read(coding: ContentCoding): Promise<Uint8Array>
+  }
+}
+
+export type EndpointResult = EndpointAnswer | EndpointRefusal | EndpointEvents | EndpointFile
 
 /** Properties that the list of endpoints shows. */
 interface EndpointSummary extends Pick<AccessRule, 'access'> {
@@ -114,7 +125,8 @@ export interface Endpoint extends EndpointSummary {
   handle(plane: ControlPlane, request: EndpointRequest<unknown, unknown>): EndpointResult | Promise<EndpointResult>
 }
 
-function once<Value>(make: () => Value): () => Value {
+/** Makes a value at its first use. An error is not kept: the next use tries again. */
+export function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined
   return () => {
     made ??= { value: make() }

@@ -14,6 +14,12 @@ export const AdminError = errorClass('AdminError', {
   UNKNOWN_ENTRY: { status: 404, exposable: true, template: 'no stored response has the key "{key}"' },
   /** The firewall has no such rule, or it is bound to no site of the user's tenant. */
   UNKNOWN_RULE: { status: 404, exposable: true, template: 'the firewall has no rule "{id}"' },
+  /** The panel has no page of this name. */
+  UNKNOWN_PAGE: { status: 404, exposable: true, template: 'the panel has no page "{page}"' },
+  /** The panel has no file of this name: it may be of another version of the server. */
+  UNKNOWN_ASSET: { status: 404, exposable: true, template: 'the panel has no file "{name}": reload the page' },
+  /** The build has not made the panel. */
+  PANEL_FILES: { template: 'failed to find the files of the panel in {places}: run the build' },
   /** The operation is about the whole instance, which no tenant may change. */
   NOT_FOR_TENANTS: { status: 403, exposable: true, template: 'a tenant_admin must not {operation}' },
 })

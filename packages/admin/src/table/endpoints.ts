@@ -1,7 +1,6 @@
 import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
-import { dashboardScript } from '../endpoints/admin/assets/dashboard.js.ts'
-import { panelStyle } from '../endpoints/admin/assets/panel.css.ts'
-import { panelScript } from '../endpoints/admin/assets/panel.js.ts'
+import { panelSubpage } from '../endpoints/admin/[page].ts'
+import { panelAsset } from '../endpoints/admin/assets/[file].ts'
 import { audit } from '../endpoints/admin/audit.ts'
 import { cacheEntry, dropCacheEntry } from '../endpoints/admin/cache/entries/[key].ts'
 import { cacheEntries } from '../endpoints/admin/cache/entries.ts'
@@ -214,9 +213,8 @@ const fixed: readonly Endpoint[] = [
 
   panel,
   loginPage,
-  panelScript,
-  dashboardScript,
-  panelStyle,
+  panelAsset,
+  panelSubpage,
 ]
 
 /** The one list of endpoints: routing, the listing of unknown paths, the command line, OpenAPI and the reference page read it. */

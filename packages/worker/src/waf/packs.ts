@@ -1,5 +1,4 @@
 import type { Config } from '@svc/config'
-import type { Pacer } from '@svc/core'
 import type { LinearPattern } from '@svc/http'
 import { compilePatterns, matchesAny } from './packs/pack.ts'
 import { protocolPatterns } from './packs/protocol.ts'
@@ -22,18 +21,18 @@ export interface Pack {
   matchesBody(forms: RequestForms): boolean
 }
 
-/** How each pack is made. Compiling takes some hundred milliseconds for some, in slices. */
-export const packs: Readonly<Record<PackName, (pacer: Pacer) => Promise<Pack>>> = {
-  traversal: async (pacer) => {
-    const patterns = await compilePatterns(traversal, pacer)
+/** How each pack is made. Compiling takes some hundred milliseconds for some. */
+export const packs: Readonly<Record<PackName, () => Pack>> = {
+  traversal: () => {
+    const patterns = compilePatterns(traversal)
     return {
       looksFurther: false,
       matchesHead: (forms) => matchesAny(patterns, [forms.packTarget, forms.packPath, forms.packQuery]),
       matchesBody: (forms) => matchesAny(patterns, [forms.packBody]),
     }
   },
-  sqli: async (pacer) => {
-    const patterns = await compilePatterns(sqli, pacer)
+  sqli: () => {
+    const patterns = compilePatterns(sqli)
     const matches = (texts: readonly string[]) => matchesSql(patterns, texts)
     return {
       looksFurther: true,
@@ -41,17 +40,17 @@ export const packs: Readonly<Record<PackName, (pacer: Pacer) => Promise<Pack>>> 
       matchesBody: (forms) => matches([forms.packBody]),
     }
   },
-  xss: async (pacer) => {
-    const patterns = await compilePatterns(xss, pacer)
+  xss: () => {
+    const patterns = compilePatterns(xss)
     return {
       looksFurther: true,
       matchesHead: (forms) => matchesAny(patterns, [forms.packPath, forms.packQuery, forms.packFields, forms.packUserAgent]),
       matchesBody: (forms) => matchesAny(patterns, [forms.packBody]),
     }
   },
-  scanner: async (pacer) => {
-    const agents = await compilePatterns(scannerAgents, pacer)
-    const paths = await compilePatterns(scannerPaths, pacer)
+  scanner: () => {
+    const agents = compilePatterns(scannerAgents)
+    const paths = compilePatterns(scannerPaths)
     return {
       looksFurther: true,
       matchesHead: (forms) =>
@@ -61,8 +60,8 @@ export const packs: Readonly<Record<PackName, (pacer: Pacer) => Promise<Pack>>> 
       matchesBody: () => false,
     }
   },
-  protocol: async (pacer) => {
-    const patterns = await compilePatterns(protocolPatterns, pacer)
+  protocol: () => {
+    const patterns = compilePatterns(protocolPatterns)
     return {
       looksFurther: true,
       matchesHead: (forms) => breaksProtocol(forms) || matchesAny(patterns, [forms.packQuery]),

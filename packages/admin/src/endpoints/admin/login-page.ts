@@ -1,5 +1,5 @@
 import { endpoint } from '../../contract/endpoint.ts'
-import { html, pageAnswer } from '../../contract/page.ts'
+import { pageQuery, panelPage } from '../../panel/panel-page.ts'
 
 export const loginPage = endpoint({
   method: 'GET',
@@ -7,19 +7,7 @@ export const loginPage = endpoint({
   group: 'admin',
   access: 'open',
   isPage: true,
-  summary: 'Page to log in.',
-  handle: () =>
-    pageAnswer(
-      'Log in',
-      html`<main>
-<h1>Log in</h1>
-<form data-login>
-<p><label>Username<br><input name="username" autocomplete="username" required autofocus></label></p>
-<p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
-<p><button>Log in</button></p>
-</form>
-<p role="status" data-result></p>
-<noscript><p>This page needs JavaScript. <code>svc config credentials token</code> makes a token for the API.</p></noscript>
-</main>`,
-    ),
+  summary: 'Page to log in; goes on to the page that `next` names.',
+  query: pageQuery,
+  handle: (_plane, { caller }) => panelPage(caller),
 })

@@ -2,6 +2,7 @@ import {
   type ControlPlane,
   type Endpoint,
   type EndpointEvents,
+  type EndpointFile,
   type EndpointMatch,
   type EndpointRequest,
   type EndpointResult,
@@ -21,9 +22,10 @@ import { type CompiledRule, decidingRule, type RuleTables, rulePathOf } from '..
 import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { AuditTrail } from '../endpoints/audit-trail.ts'
 import { callerOf, identify, isFromMachine, refusalOf } from '../endpoints/endpoint-access.ts'
+import { sendEndpointFile } from '../endpoints/endpoint-file.ts'
 import { readEndpointRequest } from '../endpoints/endpoint-request.ts'
 import { EventAnswers } from '../endpoints/event-answers.ts'
-import { isForPanelHost } from './panel-host-stage.ts'
+import { isForPanelHost, PANEL } from './panel-host-stage.ts'
 
 /** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
 export const PROOF_PREFIX = '/.well-known/acme-challenge/'
@@ -56,7 +58,7 @@ export class ProofStage implements Stage {
   }
 }
 
-type PlainResult = Exclude<EndpointResult, EndpointEvents>
+type PlainResult = Exclude<EndpointResult, EndpointEvents | EndpointFile>
 
 function send(context: RequestContext, answer: PlainResult): StageResult {
   if ('problem' in answer) {
@@ -73,10 +75,13 @@ function send(context: RequestContext, answer: PlainResult): StageResult {
   return 'answered'
 }
 
-/** A browser without a session is sent to the page that begins one. */
+/** A browser without a session is sent to the page that begins one, and from there to its page. */
 function toLogin(context: RequestContext): StageResult {
+  const { path, query } = context.request
+  const page = query === '' ? path : `${path}?${query}`
+  const next = page === PANEL ? '' : `?next=${encodeURIComponent(page)}`
   const headers = [
-    ['location', '/__svc/admin/login'],
+    ['location', `${PANEL}/login${next}`],
     ['cache-control', 'no-store'],
   ] as const
   context.respond({ status: 303, headers })
@@ -200,6 +205,7 @@ export class BuiltinStage implements Stage {
     try {
       const result = await endpoint.handle(this.#planeFor(caller), read.request)
       await this.#audit.ended({ ...call, request: read.request, result })
+      if ('file' in result) return await sendEndpointFile(context, result)
       if (!('events' in result)) return send(context, result)
       this.#events.answer(context, endpoint, caller, result)
       return 'answered'

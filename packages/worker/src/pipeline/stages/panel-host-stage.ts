@@ -2,7 +2,8 @@ import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 
-const PANEL = '/__svc/admin'
+/** Path of the first page of the panel. */
+export const PANEL = '/__svc/admin'
 
 /** True if a request is for a host that belongs to the panel. */
 export function isForPanelHost({ generation, client }: Pick<RequestContext, 'generation' | 'client'>): boolean {

@@ -1,0 +1,17 @@
+import { endpoint } from '../../contract/endpoint.ts'
+import { AdminError } from '../../errors/errors.ts'
+import { pageQuery, panelFiles, panelPage } from '../../panel/panel-page.ts'
+
+export const panelSubpage = endpoint({
+  method: 'GET',
+  path: '/__svc/admin/:page',
+  group: 'admin',
+  access: 'viewer',
+  isPage: true,
+  summary: 'Panel: one of its other pages, whose state is in the query.',
+  query: pageQuery,
+  handle(_plane, { caller, params: { page = '' } }) {
+    if (!panelFiles().manifest.pages.includes(page)) throw new AdminError('UNKNOWN_PAGE', { page })
+    return panelPage(caller)
+  },
+})

@@ -1,0 +1,60 @@
+import type { AlertReport, AnalyticsReport } from '@svc/protocol'
+
+/** A site as `GET sites` lists it. */
+export interface SiteFacts {
+  readonly id: string
+  readonly label: string
+  readonly hostnames: readonly string[]
+  readonly root: string
+  readonly process: string
+  readonly tenant: string | null
+  readonly state: string
+  readonly generation: number
+}
+
+interface StoreShare {
+  readonly entries: number
+  readonly bytes: number
+}
+
+/** `GET sites/<id>`. */
+export interface SiteDetails extends SiteFacts {
+  readonly routes: ReadonlyArray<{ readonly pattern: string; readonly kind: string; readonly file: string }> | null
+  readonly problems: readonly string[]
+  readonly isolates: ReadonlyArray<{
+    readonly host: string
+    readonly thread: number
+    readonly state: string
+    readonly started_at: string | null
+    readonly last_build_ms: number
+    readonly heap_bytes: number | null
+    readonly requests: number
+  }>
+  readonly cache: { readonly isr: StoreShare; readonly proxy: StoreShare }
+}
+
+/** `GET deploys?site=`. */
+export interface SiteRelease {
+  readonly id: string
+  readonly created_at: string
+  readonly source: string
+  readonly state: string
+  readonly live: boolean
+}
+
+/** `GET obs/analytics`. */
+export interface Analytics extends AnalyticsReport {
+  readonly site: string | null
+  readonly window: string
+}
+
+/** `GET obs/alerts`. */
+export type Alert = AlertReport['alerts'][number]
+
+/** `GET health`. */
+export interface HealthAnswer {
+  readonly status: 'healthy' | 'degraded'
+  readonly checks: Readonly<Record<string, string>>
+}
+
+export const sitePath = (id: string): string => `/__svc/admin/site?id=${encodeURIComponent(id)}`

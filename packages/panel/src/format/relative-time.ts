@@ -1,0 +1,20 @@
+const steps = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1000, 's'],
+] as const
+
+/** "5 min ago", "in 3 d"; less than a second is "now". */
+export function relativeTime(atMs: number, nowMs: number): string {
+  const awayMs = Math.abs(nowMs - atMs)
+  const step = steps.find(([size]) => awayMs >= size)
+  if (step === undefined) return 'now'
+  const text = `${Math.floor(awayMs / step[0])} ${step[1]}`
+  return atMs > nowMs ? `in ${text}` : `${text} ago`
+}
+
+/** Date and time in the local zone, with the zone. */
+export function absoluteTime(atMs: number): string {
+  return new Date(atMs).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'long' })
+}

@@ -1,0 +1,51 @@
+import { useParameter } from '../address/router.ts'
+import { Link } from '../components/link.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Section } from '../components/section.tsx'
+import type { Analytics } from '../data/answers.ts'
+import { useResource } from '../data/use-resource.ts'
+import { Alerts } from '../panels/alerts.tsx'
+import { Health } from '../panels/health.tsx'
+import { Liveness } from '../panels/liveness.tsx'
+import { Now } from '../panels/now.tsx'
+import { Objectives } from '../panels/objectives.tsx'
+import { TrafficCharts } from '../panels/traffic-charts.tsx'
+
+const EVERY_MS = 30_000
+
+/** A page for a wall: all at a glance, nothing to press. The parameters `window` and `site` choose its traffic. */
+export default function Dashboard() {
+  const [window] = useParameter('window', '1h')
+  const [site] = useParameter('site')
+  const traffic = useResource<Analytics>('/obs/analytics', { query: { window, site }, everyMs: EVERY_MS })
+  return (
+    <div class="wall">
+      <header class="top">
+        <h1>svc dashboard</h1>
+        <Liveness />
+        <Link href="/__svc/admin">Panel</Link>
+      </header>
+      <main>
+        <Section title="Now">
+          <Now />
+        </Section>
+        <Section title={site === '' ? 'Traffic' : `Traffic of ${site}`}>
+          <Loaded resource={traffic} doing="load the traffic" rows={6}>
+            {(data) => <TrafficCharts analytics={data} />}
+          </Loaded>
+        </Section>
+        <div class="columns">
+          <Section title="Health">
+            <Health />
+          </Section>
+          <Section title="Alerts">
+            <Alerts />
+          </Section>
+          <Section title="Objectives">
+            <Objectives />
+          </Section>
+        </div>
+      </main>
+    </div>
+  )
+}

@@ -1,0 +1,29 @@
+import type { ComponentType } from 'preact'
+import type { Role } from '../data/session.ts'
+
+/** A page of the panel. */
+export interface PanelPage {
+  /** `/__svc/admin/NAME`; its state is in the query. */
+  readonly path: string
+  readonly title: string
+  /** Its place in the navigation; undefined: other pages lead to it. */
+  readonly group?: 'Now' | 'Serve' | 'Look' | 'Protect' | 'Run'
+  /** The page above it, for the way back. */
+  readonly parent?: string
+  /** The lowest role that may read its data. @default "viewer" */
+  readonly role?: Role
+  /** False: a tenant_admin may not read its data. @default true */
+  readonly isForTenants?: boolean
+  /** `wall`: without navigation and actions. @default "panel" */
+  readonly frame?: 'wall'
+  readonly load: () => Promise<{ readonly default: ComponentType }>
+}
+
+/** All pages, in the order of the navigation. A new page is a file and a row here. */
+export const pages: readonly PanelPage[] = [
+  { path: '/__svc/admin', title: 'Overview', group: 'Now', load: () => import('./overview.tsx') },
+  { path: '/__svc/obs/dashboard', title: 'Dashboard', group: 'Now', frame: 'wall', load: () => import('./dashboard.tsx') },
+  { path: '/__svc/admin/sites', title: 'Sites', group: 'Serve', load: () => import('./sites.tsx') },
+  { path: '/__svc/admin/site', title: 'Site', parent: '/__svc/admin/sites', load: () => import('./site.tsx') },
+  { path: '/__svc/admin/flows', title: 'Flows', group: 'Look', load: () => import('./flows.tsx') },
+]

@@ -1,0 +1,101 @@
+import { useParameter } from '../address/router.ts'
+import { Empty } from '../components/empty.tsx'
+import { ChoiceFilter, Filters, windows } from '../components/filters.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Section } from '../components/section.tsx'
+import { Stat, StatList } from '../components/stat.tsx'
+import { Status, toneOf } from '../components/status.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import type { Analytics, SiteDetails } from '../data/answers.ts'
+import { useResource } from '../data/use-resource.ts'
+import { SiteActions } from '../panels/site-actions.tsx'
+import { Isolates, Problems, Releases, Routes } from '../panels/site-tables.tsx'
+import { TrafficCharts } from '../panels/traffic-charts.tsx'
+
+const EVERY_MS = 15_000
+
+/** One site: its state, traffic, routes, isolates and releases. */
+export default function Site() {
+  const [id] = useParameter('id')
+  const site = useResource<SiteDetails>(`/admin/api/sites/${encodeURIComponent(id)}`, { everyMs: EVERY_MS, isWanted: id !== '' })
+  if (id === '') return <Empty title="The address names no site.">Choose one on the page of the sites.</Empty>
+  return (
+    <Loaded resource={site} doing={`load the site ${id}`} rows={8}>
+      {(details) => (
+        <>
+          <Section title={details.id} tools={<SiteActions site={details} onDone={site.reload} />}>
+            <Facts site={details} />
+            <Problems problems={details.problems} />
+          </Section>
+          <Tabs
+            name="tab"
+            label="Parts of the site"
+            tabs={[
+              { name: 'traffic', title: 'Traffic', content: () => <Traffic id={id} /> },
+              { name: 'routes', title: 'Routes', content: () => <Routes routes={details.routes} /> },
+              { name: 'isolates', title: 'Isolates', content: () => <Isolates isolates={details.isolates} /> },
+              { name: 'releases', title: 'Releases', content: () => <Releases site={details} onDone={site.reload} /> },
+            ]}
+          />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function Facts({ site }: { readonly site: SiteDetails }) {
+  const { state, hostnames, tenant, process, root, generation, cache, isolates } = site
+  return (
+    <>
+      <p class="headline">
+        <Status tone={toneOf(state)}>{state}</Status>
+      </p>
+      <dl class="facts">
+        <div>
+          <dt>Host names</dt>
+          <dd>{hostnames.join(', ') || 'none'}</dd>
+        </div>
+        <div>
+          <dt>Root</dt>
+          <dd>
+            <code>{root}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Tenant</dt>
+          <dd>{tenant ?? 'none'}</dd>
+        </div>
+        <div>
+          <dt>Process</dt>
+          <dd>{process}</dd>
+        </div>
+        <div>
+          <dt>Generation</dt>
+          <dd>{generation}</dd>
+        </div>
+      </dl>
+      <StatList label="Caches and isolates">
+        <Stat label="Pages (ISR)" value={cache.isr.entries} unit="count" />
+        <Stat label="Size of the pages" value={cache.isr.bytes} unit="bytes" />
+        <Stat label="Upstream responses" value={cache.proxy.entries} unit="count" />
+        <Stat label="Size of upstream responses" value={cache.proxy.bytes} unit="bytes" />
+        <Stat label="Isolates" value={isolates.length} unit="count" />
+      </StatList>
+    </>
+  )
+}
+
+function Traffic({ id }: { readonly id: string }) {
+  const [window] = useParameter('window', '1h')
+  const traffic = useResource<Analytics>('/obs/analytics', { query: { window, site: id }, everyMs: 30_000 })
+  return (
+    <>
+      <Filters label="Traffic">
+        <ChoiceFilter name="window" label="Time" choices={windows} />
+      </Filters>
+      <Loaded resource={traffic} doing={`load the traffic of ${id}`} rows={6}>
+        {(data) => <TrafficCharts analytics={data} />}
+      </Loaded>
+    </>
+  )
+}

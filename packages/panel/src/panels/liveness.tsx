@@ -1,0 +1,30 @@
+import { Link } from '../components/link.tsx'
+import { Status } from '../components/status.tsx'
+import { Time } from '../components/time.tsx'
+import { useLast } from '../data/live-stream.ts'
+import { useServices } from '../data/services.ts'
+import { useStore } from '../data/store.ts'
+
+/** Tells if the figures are live, and how many alerts fire. */
+export function Liveness() {
+  const { summary } = useServices()
+  const report = useLast(summary)
+  const state = useStore(summary.state)
+  const firing = report?.alerts.firing ?? 0
+  return (
+    <p class="liveness" role="status">
+      {state.kind === 'live' && <Status tone="good">Live</Status>}
+      {state.kind === 'connecting' && <Status tone="idle">Connecting</Status>}
+      {state.kind === 'stale' && (
+        <Status tone="warning">
+          Stale since <Time at={state.sinceMs} />
+        </Status>
+      )}
+      {firing > 0 && (
+        <Link href="/__svc/admin" class="alerts-link">
+          <Status tone="bad">{firing === 1 ? '1 alert fires' : `${firing} alerts fire`}</Status>
+        </Link>
+      )}
+    </p>
+  )
+}

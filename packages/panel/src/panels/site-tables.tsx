@@ -1,0 +1,150 @@
+import { ActionButton } from '../components/action-button.tsx'
+import type { Action } from '../components/action-dialog.tsx'
+import { Empty } from '../components/empty.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Quantity } from '../components/quantity.tsx'
+import { Status, toneOf } from '../components/status.tsx'
+import { type Column, Table } from '../components/table.tsx'
+import { Time } from '../components/time.tsx'
+import type { SiteDetails, SiteRelease } from '../data/answers.ts'
+import { useServices } from '../data/services.ts'
+import { useResource } from '../data/use-resource.ts'
+
+type Route = NonNullable<SiteDetails['routes']>[number]
+type Isolate = SiteDetails['isolates'][number]
+
+/** Faults of the files of a site. */
+export function Problems({ problems }: { readonly problems: readonly string[] }) {
+  if (problems.length === 0) return null
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>The files of the site have problems:</strong>
+      </p>
+      <ul>
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const routeColumns: readonly Column<Route>[] = [
+  { name: 'pattern', title: 'Path', sortBy: ({ pattern }) => pattern, cell: ({ pattern }) => <code>{pattern}</code> },
+  { name: 'kind', title: 'Kind', sortBy: ({ kind }) => kind, cell: ({ kind }) => kind },
+  { name: 'file', title: 'File', cell: ({ file }) => <code title={file}>{file}</code> },
+]
+
+export function Routes({ routes }: { readonly routes: SiteDetails['routes'] }) {
+  return (
+    <Table
+      label="Routes"
+      columns={routeColumns}
+      rows={routes ?? []}
+      keyOf={({ pattern, kind, file }) => `${kind} ${pattern} ${file}`}
+      empty={
+        <Empty title="The site has no routes.">
+          A file <code>app/page.tsx</code> or <code>app/route.ts</code> makes one; static files need none.
+        </Empty>
+      }
+    />
+  )
+}
+
+const isolateColumns: readonly Column<Isolate>[] = [
+  { name: 'host', title: 'Render host', sortBy: ({ host }) => host, cell: ({ host }) => host },
+  { name: 'thread', title: 'Thread', isFigure: true, sortBy: ({ thread }) => thread, cell: ({ thread }) => thread },
+  { name: 'state', title: 'State', cell: ({ state }) => <Status tone={toneOf(state)}>{state}</Status> },
+  {
+    name: 'requests',
+    title: 'Requests',
+    isFigure: true,
+    sortBy: ({ requests }) => requests,
+    cell: ({ requests }) => <Quantity value={requests} unit="count" />,
+  },
+  {
+    name: 'heap',
+    title: 'Heap',
+    isFigure: true,
+    sortBy: ({ heap_bytes: heap }) => heap ?? 0,
+    cell: ({ heap_bytes: heap }) => <Quantity value={heap} unit="bytes" />,
+  },
+  {
+    name: 'build',
+    title: 'Last build',
+    isFigure: true,
+    isMinor: true,
+    cell: ({ last_build_ms: build }) => <Quantity value={build} unit="ms" />,
+  },
+  { name: 'started', title: 'Started', isMinor: true, cell: ({ started_at: at }) => <Time at={at} /> },
+]
+
+export function Isolates({ isolates }: { readonly isolates: readonly Isolate[] }) {
+  return (
+    <Table
+      label="Isolates"
+      columns={isolateColumns}
+      rows={isolates}
+      keyOf={({ host, thread }) => `${host} ${thread}`}
+      empty={<Empty title="The site has no isolate.">The first request to a page starts one.</Empty>}
+    />
+  )
+}
+
+interface ReleasesProps {
+  readonly site: SiteDetails
+  readonly onDone: () => void
+}
+
+/** The releases of a site, each with the way back to it. */
+export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
+  const { api } = useServices()
+  const releases = useResource<{ readonly releases: readonly SiteRelease[] }>('/admin/api/deploys', { query: { site: id } })
+  const rollback = (release: string): Action => ({
+    label: 'Serve this release',
+    isDestructive: true,
+    effect: `Serves the release ${release} of ${id} on ${hostnames.join(', ') || 'its hosts'} in place of the live one, on all workers.`,
+    run: async (progress) => {
+      progress('The release is prepared and warmed.')
+      await api.send('POST', '/admin/api/deploys/rollback', { site: id, release })
+      return `${id} serves the release ${release}.`
+    },
+  })
+  const done = () => {
+    releases.reload()
+    onDone()
+  }
+  const columns: readonly Column<SiteRelease>[] = [
+    { name: 'id', title: 'Release', cell: (release) => <code title={release.source}>{release.id}</code> },
+    { name: 'created', title: 'Made', sortBy: ({ created_at: at }) => at, cell: ({ created_at: at }) => <Time at={at} /> },
+    {
+      name: 'state',
+      title: 'State',
+      cell: ({ state, live }) => <Status tone={live ? 'good' : toneOf(state)}>{live ? 'live' : state}</Status>,
+    },
+    {
+      name: 'action',
+      title: 'Action',
+      cell: ({ id: release, live, state }) =>
+        live || state === 'failed' ? null : <ActionButton needs="tenant_admin" action={rollback(release)} onDone={done} />,
+    },
+  ]
+  return (
+    <Loaded resource={releases} doing={`load the releases of ${id}`}>
+      {({ releases: rows }) => (
+        <Table
+          label="Releases"
+          columns={columns}
+          rows={rows}
+          keyOf={(release) => release.id}
+          empty={
+            <Empty title="The site was never deployed.">
+              It serves its directory. <code>svc deploy {id} SOURCE</code> makes a release.
+            </Empty>
+          }
+        />
+      )}
+    </Loaded>
+  )
+}

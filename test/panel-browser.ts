@@ -1,0 +1,77 @@
+import { type Cleanup, requireProgram, type Server, startBrowser, startServer, tempSite } from '@svc/testkit'
+import type { Browser, Page } from 'playwright-core'
+import { hashPassword } from '../packages/auth/src/index.ts'
+
+export const PASSWORD = 'correct horse'
+/** A name that is markup, where a name may be. */
+export const HOSTILE = '<img src=x onerror=alert(1)>'
+
+interface PanelOptions {
+  /** Address to listen on. @default a free port */
+  readonly listen?: string
+  /** More of the configuration. */
+  readonly more?: string
+}
+
+const page = 'export default function Page() { return <h1>shop</h1> }\n'
+const layout = 'export default function Layout({ children }) { return <html><body>{children}</body></html> }\n'
+
+/** Starts the product with the sites shop, of the tenant acme, and blog, and a user of each role. */
+export async function startPanel(t: Cleanup, { listen = '127.0.0.1:0', more = '' }: PanelOptions = {}): Promise<Server> {
+  const hash = await hashPassword(PASSWORD)
+  const user = (name: string, role: string) =>
+    `[[admin.users]]\nusername = "${name}"\npassword_hash = "${hash}"\nrole = "${role}"\n`
+  const site = (id: string, files: Record<string, string>) =>
+    `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${tempSite(t, files)}"\n`
+  const config = `[server]
+listen = "${listen}"
+workers = 1
+[admin]
+enabled = true
+jwt_secret = "0123456789abcdef0123456789abcdef"
+${user('alice', 'super_admin')}${user('vera', 'viewer')}${user('tom', 'tenant_admin')}tenant_id = "acme"
+${site('shop', { 'app/page.tsx': page, 'app/layout.tsx': layout, 'public/a.txt': 'open' })}tenant = "acme"
+${site('blog', { 'public/a.txt': 'open' })}
+[[obs.slos]]
+name = "shop-up"
+site = "shop"
+kind = "availability"
+objective = 0.999
+[[obs.alerts]]
+name = "uptime"
+metric = "process_uptime_seconds"
+above = 0
+for_secs = 0
+${more}`
+  return startServer(t, { config })
+}
+
+/** A browser, or undefined where there is none. */
+export async function panelBrowser(t: Cleanup & Parameters<typeof requireProgram>[0]): Promise<Browser | undefined> {
+  const executable = requireProgram(t, 'chromium')
+  return executable === undefined ? undefined : startBrowser(t, executable)
+}
+
+/** Collects what must not happen in a page: errors of its code, and breaches of the policy. */
+export function faultsOf(page: Page): string[] {
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (line) => /Content Security Policy|Trusted/i.test(line.text()) && faults.push(line.text()))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(new URL(page.url() === 'about:blank' ? request.url() : page.url()).origin)) {
+      faults.push(`outside: ${request.url()}`)
+    }
+  })
+  return faults
+}
+
+/** Logs in on the page of the login, where the browser is. */
+export async function logIn(page: Page, username: string, password = PASSWORD): Promise<void> {
+  await page.fill('[name=username]', username)
+  await page.fill('[name=password]', password)
+  await page.click('button[type=submit]')
+}
