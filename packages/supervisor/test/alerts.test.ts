@@ -21,6 +21,7 @@ test('in a healthy instance every built-in alert is listed as ok, and nothing is
     'disk_space',
     'error_ratio',
     'host_crash_loop',
+    'plugin_off',
     'redis_away',
     'reload_failed',
     'render_pool_saturated',
@@ -62,6 +63,26 @@ test('a task whose last run failed raises an alert, until a run succeeds', async
   assert.deepEqual([state, subject], ['firing', 'nightly'])
   instance.failingTasks.pop()
   assert.notEqual((await instance.stateOf('task_failed', 1_000)).state, 'firing')
+})
+
+test('a plugin that is switched off raises an alert, until it is enabled, disabled, or another file takes its place', async (t) => {
+  const instance = await WatchedInstance.start(t, site('shop'))
+  const { plugins } = instance.parts
+  const plugin = { name: 'gate', hash: 'one', enabled: true }
+  const stateWith = async (changed: Partial<typeof plugin>) => {
+    instance.servePlugins([{ ...plugin, ...changed }])
+    return (await instance.stateOf('plugin_off', 1_000)).state
+  }
+  assert.equal(await stateWith({}), 'ok')
+  plugins.switchOff({ name: 'gate', hash: 'one', reason: 'it failed' })
+  assert.equal(await stateWith({}), 'firing')
+  assert.equal((await instance.stateOf('plugin_off')).subject, 'gate')
+  assert.notEqual(await stateWith({ enabled: false }), 'firing')
+  assert.equal(await stateWith({}), 'firing')
+  assert.notEqual(await stateWith({ hash: 'two' }), 'firing')
+  assert.equal(await stateWith({}), 'firing')
+  await plugins.switchOn(plugin)
+  assert.notEqual(await stateWith({}), 'firing')
 })
 
 test('a render host that dies again and again raises an alert, and the site that does it is named', async (t) => {

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type Config, type LoadedConfig, loadConfig } from '@svc/config'
+import { type Config, type LoadedConfig, loadConfig, type PluginSpec } from '@svc/config'
 import { defaultTimings } from '@svc/processes'
 import type { AlertReport, GenerationSpec } from '@svc/protocol'
 import { createLogger, type MetricJson } from '@svc/telemetry'
@@ -12,8 +12,10 @@ import { WorkerFleet } from '../src/fleet/worker-fleet.ts'
 import { InheritedSockets } from '../src/listen/inherited-sockets.ts'
 import { makeAlerts, type WatchedParts } from '../src/master/alert-sources.ts'
 import { IsolateLosses } from '../src/master/instance-health.ts'
+import type { MasterParts } from '../src/master/parts.ts'
 import { RenderHosts } from '../src/master/render-hosts.ts'
 import { MetricsCollector } from '../src/metrics/metrics-collector.ts'
+import { SwitchedPlugins } from '../src/plugins/switched-plugins.ts'
 import { Reloader } from '../src/reload/reloader.ts'
 import type { Slos } from '../src/slos/slos.ts'
 import { Certificates } from '../src/tls/certificates.ts'
@@ -39,7 +41,7 @@ export class WatchedInstance {
   readonly workers: ScriptedProcess[] = []
   readonly hosts: ScriptedProcess[] = []
   readonly dir: string
-  parts: WatchedParts & { readonly certificates: Certificates; readonly reloader: Reloader }
+  parts: WatchedParts & Pick<MasterParts, 'reloader' | 'plugins'> & { readonly certificates: Certificates }
   alerts!: Alerts
   slos!: Slos
   spec: GenerationSpec
@@ -135,7 +137,9 @@ export class WatchedInstance {
     const caches = { instances: this.redis }
     const tasks = { failing: this.failingTasks }
     const analytics = this.#openAnalytics(config.server.state_dir)
-    this.parts = { spec, workers, hosts, losses: this.losses, certificates, reloader, metrics, analytics, caches, tasks }
+    const plugins = new SwitchedPlugins({ spec, announce: async () => undefined, logger })
+    const { losses } = this
+    this.parts = { spec, workers, hosts, losses, certificates, reloader, metrics, analytics, caches, tasks, plugins }
     this.#watch()
     t.after(() => this.parts.analytics.close())
     t.after(() => Promise.all([workers.stop(), hosts.stop()]))
@@ -157,6 +161,12 @@ export class WatchedInstance {
 
   get config(): Config {
     return this.spec.config
+  }
+
+  /** Puts plugins into service. */
+  servePlugins(plugins: readonly Pick<PluginSpec, 'name' | 'hash' | 'enabled'>[]): void {
+    const specs = plugins.map((plugin) => ({ ...plugin, file: `/${plugin.name}.mjs` }))
+    this.spec = { ...this.spec, plugins: { directory: '/', plugins: specs, sources: [] } }
   }
 
   #add(list: ScriptedProcess[], process: ScriptedProcess): ScriptedProcess {

@@ -47,6 +47,8 @@ export interface Observations {
   readonly redisProblem: string | undefined
   /** Tasks whose last run failed. */
   readonly failingTasks: readonly string[]
+  /** Enabled plugins that are switched off because they failed too often. */
+  readonly pluginsOff: readonly string[]
   readonly lastReload: { readonly ok: boolean; readonly errors: readonly string[] } | null
 }
 
@@ -56,6 +58,10 @@ interface BuiltinRule extends Pick<Rule, 'name' | 'forMs' | 'unit' | 'hint'> {
 
 function count(value: number): Reading[] {
   return [{ subject: '', value, isTrue: value > 0 }]
+}
+
+function ofThings(subjects: readonly string[]): Reading[] {
+  return subjects.map((subject) => ({ subject, value: 1, isTrue: true }))
 }
 
 function ofSites(sites: readonly string[], subject: string): Reading[] {
@@ -177,7 +183,14 @@ const rules: readonly BuiltinRule[] = [
     forMs: 0,
     unit: '',
     hint: 'The last run of the task failed: GET /__svc/admin/api/tasks/NAME/runs has the reason. It ends with the next run that succeeds.',
-    judge: ({ failingTasks }) => failingTasks.map((subject) => ({ subject, value: 1, isTrue: true })),
+    judge: ({ failingTasks }) => ofThings(failingTasks),
+  },
+  {
+    name: 'plugin_off',
+    forMs: 0,
+    unit: '',
+    hint: 'The plugin failed ten times in a row and is off in all workers. Mend its file and reload, or enable it: PUT /__svc/admin/api/plugins/NAME.',
+    judge: ({ pluginsOff }) => ofThings(pluginsOff),
   },
   {
     name: 'reload_failed',

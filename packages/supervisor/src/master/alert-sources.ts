@@ -18,6 +18,7 @@ export type WatchedParts = Pick<
   'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics' | 'analytics'
 > & {
   readonly tasks: Pick<MasterParts['tasks'], 'failing'>
+  readonly plugins: Pick<MasterParts['plugins'], 'failed'>
   readonly caches: { readonly instances: Pick<Instances, 'problem'> | undefined }
 }
 
@@ -45,7 +46,7 @@ function queuedBySite({ hosts }: WatchedParts): Map<string, number> {
 type Looked = Pick<Observations, 'disks' | 'traffic'>
 
 function observe(parts: WatchedParts, clock: Clock, looked: Looked): Observations {
-  const { spec, workers, hosts, losses, certificates, reloader, caches, tasks } = parts
+  const { spec, workers, hosts, losses, certificates, reloader, caches, tasks, plugins } = parts
   const { sites } = spec()
   return {
     now: clock.now(),
@@ -58,6 +59,7 @@ function observe(parts: WatchedParts, clock: Clock, looked: Looked): Observation
     queued: queuedBySite(parts),
     ...looked,
     failingTasks: tasks.failing,
+    pluginsOff: plugins.failed,
     lastReload: reloader.last,
     redisProblem: caches.instances?.problem,
   }

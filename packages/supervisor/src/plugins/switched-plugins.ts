@@ -24,6 +24,12 @@ export class SwitchedPlugins {
     return [...this.#off.values()]
   }
 
+  /** Names of those that are off although the configuration in service enables them. */
+  get failed(): string[] {
+    const enabled = this.#options.spec().plugins?.plugins.filter((plugin) => plugin.enabled) ?? []
+    return enabled.filter(({ hash }) => this.#off.has(hash)).map(({ name }) => name)
+  }
+
   /** A plugin has failed too often in one worker. */
   switchOff(order: PluginOff): void {
     const { spec, announce, logger } = this.#options
