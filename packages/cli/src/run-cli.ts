@@ -16,11 +16,13 @@ import { serveCommand } from './commands/serve.ts'
 import { sitesCommand, statusCommand } from './commands/status.ts'
 import { stopCommand } from './commands/stop.ts'
 import { systemdCommand } from './commands/systemd.ts'
+import { vhostsCommands } from './commands/vhosts.ts'
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
   serveCommand,
   configCommands,
+  vhostsCommands,
   reloadCommand,
   stopCommand,
   statusCommand,

@@ -53,10 +53,25 @@ test('config check finds what is wrong in vhost files, and says what has no effe
   writeFiles(dir, { 'vhosts/a.conf': 'server {\n  listen 80;\n  sendfile on;\n  server_name a.org;\n}\n' })
   const right = await runSvc(t, ['config', 'check'], { cwd: dir })
   assert.deepEqual([right.code, right.stdout], [0, `${dir}/svc.config.toml: ok, 1 site\n`])
+  const notice =
+    'notice: one directive of nginx has no effect in vhost files: sendfile ("svc config check --verbose" gives places and reasons)\n'
+  assert.equal(right.stderr, notice)
+  const verbose = await runSvc(t, ['config', 'check', '--verbose'], { cwd: dir })
   assert.equal(
-    right.stderr,
-    `notice: ${dir}/vhosts/a.conf:3:3: "sendfile" has no effect here: the server decides how to send files\n`,
+    verbose.stderr,
+    `${notice}${dir}/vhosts/a.conf:3:3: "sendfile" has no effect here: the server decides how to send files\n`,
   )
+})
+
+test('vhosts directives prints what becomes of each directive of nginx', async (t) => {
+  const json = await runSvc(t, ['vhosts', 'directives', '--json'], { cwd: tempDir(t) })
+  assert.equal(json.code, 0)
+  const table: { name: string; class: string }[] = JSON.parse(json.stdout)
+  const classOf = (wanted: string) => table.find(({ name }) => name === wanted)?.class
+  assert.deepEqual(['try_files', 'sendfile', 'perl', 'rot'].map(classOf), ['works', 'no effect', 'refused', undefined])
+  const { code, stdout } = await runSvc(t, ['vhosts', 'directives'], { cwd: tempDir(t) })
+  assert.equal(code, 0)
+  assert.match(stdout, /^sendfile +no effect +http,server,location,if +1 +off +the server decides how to send files$/m)
 })
 
 test('config show refuses a wrong file like config check', async (t) => {

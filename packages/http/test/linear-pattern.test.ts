@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Pacer } from '@svc/core'
 import { RE2JS } from 're2js'
 import { hostilePatternLimits, LinearPattern } from '../src/index.ts'
 
@@ -39,7 +40,7 @@ function numbers(): (bound: number) => number {
 test('patterns match the texts that RE2 matches', () => {
   const next = numbers()
   for (const source of patterns) {
-    const pattern = new LinearPattern(source, hostilePatternLimits)
+    const pattern = LinearPattern.compile(source, hostilePatternLimits)
     const expected = RE2JS.compile(source)
     for (let run = 0; run < 400; run++) {
       const chars = [...(alphabets[run % alphabets.length] ?? '')]
@@ -56,7 +57,7 @@ test('what RE2 does not know is an error', () => {
     ['(a', /missing closing \)/],
     ['x{1001}', /invalid repeat count/],
   ] as const) {
-    assert.throws(() => new LinearPattern(source, hostilePatternLimits), error, source)
+    assert.throws(() => LinearPattern.compile(source, hostilePatternLimits), error, source)
   }
 })
 
@@ -69,6 +70,24 @@ test('patterns that would need a table beyond the bounds are refused, not built'
     `(?i)${'[a-zA-Z\\pL]{900}'}`,
     `${'('.repeat(400)}a${')'.repeat(400)}{0}${'b'.repeat(300)}`,
   ]) {
-    assert.throws(() => new LinearPattern(source, hostilePatternLimits), { code: 'CONFIG_PATTERN' }, source.slice(0, 40))
+    assert.throws(() => LinearPattern.compile(source, hostilePatternLimits), { code: 'CONFIG_PATTERN' }, source.slice(0, 40))
   }
+})
+
+test('compiling in slices rests between states, and ends with the same pattern or error', async () => {
+  const always = new Pacer(0)
+  let turns = 0
+  let immediate = setImmediate(function next() {
+    turns++
+    immediate = setImmediate(next)
+  })
+  const sliced = await LinearPattern.compileInSlices('a[ab]{6}$', hostilePatternLimits, always)
+  clearImmediate(immediate)
+  const whole = LinearPattern.compile('a[ab]{6}$', hostilePatternLimits)
+  assert.ok(turns > 100, `${turns} turns`)
+  assert.equal(sliced.cells, whole.cells)
+  for (const text of ['abababa', 'babababab', 'ab', 'aaaaaaab']) assert.equal(sliced.test(text), whole.test(text), text)
+  await assert.rejects(LinearPattern.compileInSlices('(a|b)*a(a|b){20}c', hostilePatternLimits, always), {
+    code: 'CONFIG_PATTERN',
+  })
 })

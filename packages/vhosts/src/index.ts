@@ -1,4 +1,5 @@
 export { plainHostnames, type SiteDraft } from './blocks/site-drafts.ts'
+export { type DirectiveEntry, directiveTable } from './directives/directive-table.ts'
 export { type NeededPath, NeededPaths, type NeedKind } from './directives/needed-paths.ts'
 export { rejectedDirectivesPage } from './directives/rejected-page.ts'
 export { type ReadWeb, readWeb } from './read-web.ts'

@@ -14,7 +14,7 @@ import { findGlob, isGlob } from './files/glob.ts'
 import { VhostFiles } from './files/read-files.ts'
 import type { MapSpec, WebSpec } from './spec/spec.ts'
 import type { ConfigProblem, Place } from './syntax/config-problem.ts'
-import { VhostProblems } from './syntax/vhost-problems.ts'
+import { type IgnoredDirective, VhostProblems } from './syntax/vhost-problems.ts'
 import { VariableTable } from './variables/variable-table.ts'
 
 /** Inputs of reading vhost files. */
@@ -34,6 +34,8 @@ export interface ReadWeb {
   readonly needs: readonly NeededPath[]
   readonly problems: readonly ConfigProblem[]
   readonly notices: readonly string[]
+  /** Directives that have no effect here: one of the notices sums them up. */
+  readonly ignored: readonly IgnoredDirective[]
   /** Absolute paths of all files that were read. */
   readonly files: readonly string[]
 }
@@ -92,7 +94,15 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const needs = new NeededPaths()
   const tools: ReadingTools = { problems, variables: new VariableTable(), needs, origins: new WeakMap() }
   if (source.globs.length === 0)
-    return { web: { servers: [], upstreams: [], maps: [] }, sites: [], needs: [], problems: [], notices: [], files: [] }
+    return {
+      web: { servers: [], upstreams: [], maps: [] },
+      sites: [],
+      needs: [],
+      problems: [],
+      notices: [],
+      ignored: [],
+      files: [],
+    }
   const files = new VhostFiles(problems, source.baseDir)
   const main = new Level('main')
   for (const file of await vhostFiles(source, problems)) main.read(await files.load(file), tools)
@@ -105,6 +115,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
   const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps }
-  const { notices } = problems
-  return { web, sites, needs: needs.all, problems: inFileOrder(problems.problems, files.files), notices, files: files.files }
+  const { notices, ignored } = problems
+  const ordered = inFileOrder(problems.problems, files.files)
+  return { web, sites, needs: needs.all, problems: ordered, notices, ignored, files: files.files }
 }

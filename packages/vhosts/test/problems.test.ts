@@ -107,18 +107,46 @@ test('an upstream that the client chooses is noticed, one that a map or the conf
   )
 })
 
-test('accepted directives without effect are noticed once each', async (t) => {
+test('directives without effect are one notice, with their places and reasons apart', async (t) => {
   const text =
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x main; }\n'
-  const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
+  const { lines, notices, ignored } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
+  assert.deepEqual(lines, [])
+  assert.deepEqual(
+    ignored.map(({ name, reason, places }) => [name, reason, places.length]),
+    [
+      ['sendfile', 'the server decides how to send files', 3],
+      ['tcp_nopush', 'the server sets socket options itself', 1],
+    ],
+  )
   assert.deepEqual(notices, [
-    'a.conf:1:1: "sendfile" has no effect here: the server decides how to send files',
     'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 needs TLS and server.engine = "node"',
-    'a.conf:2:41: "tcp_nopush" has no effect here: the server sets socket options itself',
     'a.conf:2:56: versions before TLSv1.2 are not supported',
     'a.conf:2:56: TLSv1.3 is always enabled with TLSv1.2',
     'a.conf:2:85: the only format of files is "combined": requests go to the log of this server',
+    '2 directives of nginx have no effect in vhost files: sendfile, tcp_nopush ("svc config check --verbose" gives places and reasons)',
   ])
+})
+
+test('a refused directive is accepted with a value that asks for no more than there is', async (t) => {
+  const { lines } = await readFiles(t, {
+    'a.conf':
+      'server { listen 80; autoindex off; etag on; satisfy all; location / { autoindex on; satisfy any; ssl_verify_client on; } }',
+  })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(.*/, '')),
+    ['autoindex', 'satisfy', 'ssl_verify_client'].map(
+      (name, at) => `a.conf:1:${[71, 85, 98][at]}: directive "${name}" is not available here`,
+    ),
+  )
+})
+
+test('directives of well-known foreign modules are not called typos', async (t) => {
+  const { lines } = await readFiles(t, {
+    'a.conf': 'server { listen 80; passenger_enabled on; js_content x; lua_code_cache on; }',
+  })
+  assert.equal(lines.length, 3)
+  for (const line of lines) assert.match(line, /directive "\w+" is not available here \(/)
 })
 
 test('a refused directive is one problem, and the variables that it would set are none', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Pacer } from '@svc/core'
 import { parseTarget } from '@svc/http'
 import { readBody } from '../src/waf/body-text.ts'
 import { type PackName, packs } from '../src/waf/packs.ts'
@@ -14,7 +15,7 @@ interface Sample {
 }
 
 const names = Object.keys(packs) as PackName[]
-const made = Object.fromEntries(names.map((name) => [name, packs[name]()]))
+const made = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await packs[name](new Pacer())] as const)))
 const FORM = 'application/x-www-form-urlencoded'
 
 /** The packs that a request matches. */
@@ -192,4 +193,17 @@ const ordinary: readonly Sample[] = [
 test('ordinary requests match no pack', () => {
   const wrong = ordinary.flatMap((sample) => matchesOf(sample).map((name) => `${name}: ${JSON.stringify(sample)}`))
   assert.deepEqual(wrong, [])
+})
+
+test('a pack is compiled in slices, between which a worker does other work', async () => {
+  for (const name of ['sqli', 'xss'] as const) {
+    let turns = 0
+    let immediate = setImmediate(function next() {
+      turns++
+      immediate = setImmediate(next)
+    })
+    await packs[name](new Pacer(1))
+    clearImmediate(immediate)
+    assert.ok(turns > 20, `${name} held up the process: ${turns} turns`)
+  }
 })

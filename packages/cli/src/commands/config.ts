@@ -58,18 +58,24 @@ const schema = command<SourceArgs>({
   },
 })
 
+interface CheckArgs extends SourceArgs {
+  readonly verbose: boolean
+}
+
 /** `svc config check`: validates everything and prints every problem. */
-const check = command<SourceArgs>({
+const check = command<CheckArgs>({
   usage: 'check',
   describe: 'Check the config file, its vhost files, paths and certificates',
   options: (yargs) =>
     withPlatform(yargs)
+      .option('verbose', { type: 'boolean', default: false, describe: 'List the directives of vhost files without effect' })
       .example('$0 config check', 'check the file that "svc serve" would load')
       .example('$0 config check --config new.toml && $0 reload', 'reload only if the file is valid'),
-  run: async (args) => {
+  run: async ({ verbose, ...args }) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
     for (const notice of loaded.notices) printMessage(`notice: ${printableLine(notice)}`)
+    for (const line of verbose ? loaded.ignoredDirectives : []) printMessage(printableLine(line))
     const count = loaded.sites.length
     printData(`${loaded.files[0] ?? 'configuration'}: ok, ${count} ${count === 1 ? 'site' : 'sites'}`)
     return ExitCode.ok

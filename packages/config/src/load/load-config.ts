@@ -43,6 +43,8 @@ export interface LoadedConfig {
   readonly certificates: readonly LoadedCertificate[]
   /** Lines for the log or the terminal: not wrong, but worth knowing. */
   readonly notices: readonly string[]
+  /** One line for each place of a directive in vhost files that has no effect; a notice sums them up. */
+  readonly ignoredDirectives: readonly string[]
   /** Absolute paths of all files that were read: a change in one of them may change the configuration. */
   readonly files: readonly string[]
 }
@@ -138,6 +140,9 @@ async function resolveAll(
       ...(await accessNotices([...vhosts.needs, ...ruleSockets(config, placeOf)])),
       ...certificates.notices,
     ],
+    ignoredDirectives: vhosts.ignored.flatMap(({ name, reason, places }) =>
+      places.map((place) => `${place}: "${name}" has no effect here: ${reason}`),
+    ),
     files: [...read.files, ...vhosts.files, ...secrets.files, ...certificates.files, ...built.files],
   })
 }

@@ -17,7 +17,7 @@ interface PatternConditions {
 /** Returns the error in a pattern of the firewall, or undefined. */
 export function patternProblem(source: string): string | undefined {
   try {
-    new LinearPattern(source, hostilePatternLimits)
+    LinearPattern.compile(source, hostilePatternLimits)
     return undefined
   } catch (error) {
     const hint = error instanceof PatternSyntaxError && error.hint !== undefined ? ` (${error.hint})` : ''
@@ -38,6 +38,6 @@ export function rulesProblem(rules: readonly { readonly when: PatternConditions 
   if (rules.length > MAX_WAF_RULES) return `there are more than ${MAX_WAF_RULES} rules`
   const sources = new Set(rules.flatMap(({ when }) => patternsOf(when)))
   let cells = 0
-  for (const source of sources) cells += new LinearPattern(source, hostilePatternLimits).cells
+  for (const source of sources) cells += LinearPattern.compile(source, hostilePatternLimits).cells
   return cells > MAX_CELLS ? 'the patterns of all rules together need too much memory' : undefined
 }

@@ -1,5 +1,6 @@
+import type { Pacer } from '@svc/core'
 import { PatternSyntaxError } from './pattern-text.ts'
-import { type Re2Program, re2Flag, re2Op, re2Program } from './re2-program.ts'
+import { type Re2Instruction, type Re2Program, re2Flag, re2Op, re2Program } from './re2-program.ts'
 import { isWordRune, RuneClasses, readsRune } from './rune-classes.ts'
 
 /** Bounds of one pattern. */
@@ -37,21 +38,33 @@ export class LinearPattern {
   readonly #start: number
   readonly #matchesAtEnd: Uint8Array
 
-  /** @throws PatternSyntaxError */
-  constructor(source: string, limits: PatternLimits) {
-    if (source.length > limits.maxChars) throw new PatternSyntaxError(`it is longer than ${limits.maxChars} characters`, 0)
-    const program = re2Program(source)
-    if (program.inst.length > limits.maxInstructions) throw tooLarge()
-    const classes = new RuneClasses(program)
-    const { next, matchesAtEnd } = new TableBuilder(program, classes, limits).build()
+  private constructor(source: string, { classes, next, matchesAtEnd }: TableBuilder) {
+    const { count } = classes
     this.source = source
     this.cells = next.length
     this.#classes = classes
     this.#latin1 = classes.latin1
     // A state is the offset of its row.
-    this.#next = Uint32Array.from(next, (state) => state * classes.count)
-    this.#start = START * classes.count
-    this.#matchesAtEnd = matchesAtEnd
+    this.#next = Uint32Array.from(next)
+    for (let at = 0; at < this.#next.length; at++) this.#next[at] = (this.#next[at] as number) * count
+    this.#start = START * count
+    this.#matchesAtEnd = Uint8Array.from(matchesAtEnd)
+  }
+
+  /** @throws PatternSyntaxError */
+  static compile(source: string, limits: PatternLimits): LinearPattern {
+    const builder = new TableBuilder(source, limits)
+    while (builder.addRow());
+    return new LinearPattern(source, builder)
+  }
+
+  /** The same in slices, between which the process does other work. */
+  static async compileInSlices(source: string, limits: PatternLimits, pacer: Pacer): Promise<LinearPattern> {
+    if (pacer.isDue) await pacer.rest()
+    const builder = new TableBuilder(source, limits)
+    do if (pacer.isDue) await pacer.rest()
+    while (builder.addRow())
+    return new LinearPattern(source, builder)
   }
 
   /** Returns true if the pattern matches anywhere in the text. */
@@ -90,44 +103,47 @@ interface State {
 
 /** Builds all states that a program can be in, from the first one on. */
 class TableBuilder {
+  readonly classes: RuneClasses
+  /** The state behind each state and class. */
+  readonly next: number[] = []
+  /** For each state: 1 if a text that ends in it matches. */
+  readonly matchesAtEnd: number[] = [1]
   readonly #program: Re2Program
-  readonly #classes: RuneClasses
   readonly #limits: PatternLimits
   /** All conditions that assertions of the program ask for. */
   readonly #asked: number
   readonly #states: (State | undefined)[] = [undefined]
   readonly #known = new Map<string, number>()
-  readonly #rows: number[] = []
-  readonly #matchesAtEnd: number[] = [1]
   #work = 0
   /** The closure that last saw each instruction. */
   readonly #seen: Uint32Array
   #pass = 0
   /** By class and instruction that reads it: the next instruction. */
-  readonly #targets: readonly Int32Array[]
+  readonly #targets: Int32Array[] = []
 
-  constructor(program: Re2Program, classes: RuneClasses, limits: PatternLimits) {
+  /** @throws PatternSyntaxError */
+  constructor(source: string, limits: PatternLimits) {
+    if (source.length > limits.maxChars) throw new PatternSyntaxError(`it is longer than ${limits.maxChars} characters`, 0)
+    const program = re2Program(source)
+    if (program.inst.length > limits.maxInstructions) throw tooLarge()
+    this.classes = new RuneClasses(program)
     this.#program = program
-    this.#classes = classes
     this.#limits = limits
     this.#seen = new Uint32Array(program.inst.length)
-    this.#targets = classes.samples.map((rune) =>
-      Int32Array.from(program.inst, (one) => (readsRune(one) && one.matchRune(rune) ? one.out : NOWHERE)),
-    )
     this.#asked = program.inst.reduce((all, { op, arg }) => (op === re2Op.assertion ? all | arg : all), 0)
+    for (let at = 0; at < this.classes.count; at++) this.next.push(MATCHED)
+    this.#numberOf({ seeds: [program.start], context: this.#contextAfter(undefined) })
   }
 
-  build(): { readonly next: readonly number[]; readonly matchesAtEnd: Uint8Array } {
-    for (let at = 0; at < this.#classes.count; at++) this.#rows.push(MATCHED)
-    this.#numberOf({ seeds: [this.#program.start], context: this.#contextAfter(undefined) })
-    for (let number = START; number < this.#states.length; number++) {
-      const state = this.#states[number]
-      if (state !== undefined) this.#addRow(state)
-    }
-    return { next: this.#rows, matchesAtEnd: Uint8Array.from(this.#matchesAtEnd) }
+  /** Adds the row of the next state. False: each state has its row. @throws PatternSyntaxError */
+  addRow(): boolean {
+    const state = this.#states[this.matchesAtEnd.length]
+    if (state === undefined) return false
+    this.#addRowOf(state)
+    return true
   }
 
-  #addRow(state: State): void {
+  #addRowOf(state: State): void {
     const reached = new Map<number, readonly number[] | 'matched'>()
     const reach = (flags: number) => {
       const known = reached.get(flags)
@@ -136,17 +152,17 @@ class TableBuilder {
       reached.set(flags, found)
       return found
     }
-    for (const [at, sample] of this.#classes.samples.entries()) {
+    for (const [at, sample] of this.classes.samples.entries()) {
       const instructions = reach(this.#flagsBetween(state.context, sample))
-      this.#rows.push(instructions === 'matched' ? MATCHED : this.#after(instructions, at, sample))
+      this.next.push(instructions === 'matched' ? MATCHED : this.#after(instructions, at, sample))
     }
-    this.#matchesAtEnd.push(reach(this.#flagsBetween(state.context, undefined)) === 'matched' ? 1 : 0)
+    this.matchesAtEnd.push(reach(this.#flagsBetween(state.context, undefined)) === 'matched' ? 1 : 0)
   }
 
   /** The number of the state that a rune leads to. */
   #after(instructions: readonly number[], at: number, rune: number): number {
     const { start } = this.#program
-    const targets = this.#targets[at] ?? []
+    const targets = this.#targetsOf(at, rune)
     const pass = ++this.#pass
     // A match may begin anywhere.
     const seeds = [start]
@@ -162,12 +178,21 @@ class TableBuilder {
     return this.#numberOf({ seeds, context: this.#contextAfter(rune) })
   }
 
+  #targetsOf(at: number, rune: number): Int32Array {
+    const known = this.#targets[at]
+    if (known !== undefined) return known
+    const nextOf = (one: Re2Instruction) => (readsRune(one) && one.matchRune(rune) ? one.out : NOWHERE)
+    const targets = Int32Array.from(this.#program.inst, nextOf)
+    this.#targets[at] = targets
+    return targets
+  }
+
   #numberOf(state: State): number {
     const key = `${state.context} ${state.seeds.join()}`
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const number = this.#states.push(state) - 1
-    if ((number + 1) * this.#classes.count > this.#limits.maxCells) throw tooLarge()
+    if ((number + 1) * this.classes.count > this.#limits.maxCells) throw tooLarge()
     this.#known.set(key, number)
     return number
   }

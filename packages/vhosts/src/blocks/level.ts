@@ -1,7 +1,7 @@
 import { nearestName } from '@svc/core'
 import { directiveNames, rulesByName } from '../directives/all-rules.ts'
 import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
-import { refusalOf } from '../directives/refused.ts'
+import { harmlessValues, refusalOf } from '../directives/refusal.ts'
 import type { Context, Rule } from '../directives/rule.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { type Directive, decodeBytes } from '../syntax/source-file.ts'
@@ -75,6 +75,7 @@ export class Level {
   }
 
   #unknown(call: DirectiveCall): void {
+    if (call.directive.block === undefined && harmlessValues(call.name).includes(call.args.join(' '))) return
     defineWhatItSets(call.directive, call.tools.variables)
     const refusal = refusalOf(call.name)
     if (refusal !== undefined) {

@@ -1,25 +1,42 @@
+import { type DirectiveFacts, NGINX_DIRECTIVES } from '../nginx/directive-facts.ts'
 import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
+import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
-import { IGNORED_DIRECTIVES } from './refused.ts'
 import * as rewriting from './rewriting.ts'
-import { type Rule, rule } from './rule.ts'
+import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
 import * as upstreams from './upstreams.ts'
 
 const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
 
-const ignoredRules = Object.entries(IGNORED_DIRECTIVES).map(([name, { reason, ...definition }]) =>
-  rule(name, {
-    ...definition,
+/** The contexts of nginx as they are called here; in a vhost file there is no `http {}`. */
+const CONTEXTS: Readonly<Record<string, Context>> = {
+  main: 'core',
+  events: 'events',
+  http: 'main',
+  server: 'server',
+  location: 'location',
+  upstream: 'upstream',
+}
+
+/** Those that nginx takes several times at one level. */
+const REPEATED = /^(?:debug_connection|env|error_log|load_module|log_format|ssl_session_ticket_key|types|\w+_cache_path)$/
+
+function withoutEffect(name: string, reason: string, facts: DirectiveFacts): Rule<unknown> {
+  return rule(name, {
+    in: facts.contexts.flatMap((context) => CONTEXTS[context] ?? []),
+    args: facts.args,
+    form: facts.isBlock ? 'block' : 'simple',
+    isMany: REPEATED.test(name),
     parse: (call) => {
-      call.notice(`"${name}" has no effect here: ${reason}`, name)
+      call.tools.problems.ignore(name, call.place, reason)
       return undefined
     },
-  }),
-)
+  })
+}
 
-const all: readonly Rule<unknown>[] = [
+const working: readonly Rule<unknown>[] = [
   ...Object.values(blocks),
   ...Object.values(serving),
   ...Object.values(rewriting),
@@ -28,11 +45,20 @@ const all: readonly Rule<unknown>[] = [
   ...Object.values(proxyRules),
   ...Object.values(proxyFamily),
   ...Object.values(fastcgiFamily),
-  ...ignoredRules,
 ]
 
-/** All rules by name. `server` is two: a block, and an entry of a group. */
-export const rulesByName: ReadonlyMap<string, readonly Rule<unknown>[]> = Map.groupBy(all, ({ name }) => name)
+const ignored = [...NO_EFFECT].flatMap(([name, reason]) =>
+  (NGINX_DIRECTIVES.get(name) ?? []).map((facts) => withoutEffect(name, reason, facts)),
+)
 
-/** Names of all directives. */
+/** All rules by name. `server` is two: a block, and an entry of a group. */
+export const rulesByName: ReadonlyMap<string, readonly Rule<unknown>[]> = Map.groupBy(
+  [...working, ...ignored],
+  ({ name }) => name,
+)
+
+/** Names of the directives that work. */
+export const workingNames: readonly string[] = [...new Set([...working.map(({ name }) => name), 'include'])]
+
+/** Names of all directives that are read. */
 export const directiveNames: readonly string[] = [...rulesByName.keys(), 'include']

@@ -1,60 +1,62 @@
 import { wrapWords } from '@svc/core'
-import { NGINX_DIRECTIVES } from '../variables/nginx-names.ts'
-import { directiveNames } from './all-rules.ts'
-import { REJECTED_DIRECTIVES } from './refused.ts'
+import { type DirectiveEntry, directiveTable } from './directive-table.ts'
+import { foreignPrefixes } from './refused.ts'
 
 const LINE_WIDTH = 117
-const { withoutEffect, withReplacement, outsideOfHttp } = REJECTED_DIRECTIVES
 
-function nameWords(names: readonly string[], end: string): string[] {
-  return names.toSorted().map((name, index) => `\`${name}\`${index === names.length - 1 ? end : ','}`)
+function nameWords(entries: readonly DirectiveEntry[], end: string): string[] {
+  const names = [...new Set(entries.map(textOf))].toSorted()
+  return names.flatMap((name, index) => `${name}${index === names.length - 1 ? end : ','}`.split(' '))
+}
+
+function textOf({ name, accepted }: DirectiveEntry): string {
+  return accepted.length === 0 ? `\`${name}\`` : `\`${name}\` (but for \`${accepted.join('`, `')}\`)`
 }
 
 /** One item for each reason, with all directives that have it. */
-function itemsByReason(reasons: Readonly<Record<string, string>>): string[] {
-  const rejected = Object.entries(reasons).filter(([name]) => !directiveNames.includes(name))
-  const groups = [...Map.groupBy(rejected, ([, reason]) => reason)]
-  const items = groups.map(([reason, entries]) => {
-    const names = entries.map(([name]) => name)
-    return { first: names.toSorted()[0] ?? '', words: [...nameWords(names, ':'), ...reason.split(' ')] }
-  })
-  const sorted = items.toSorted((left, right) => (left.first < right.first ? -1 : 1))
-  return sorted.flatMap(({ words }) => wrapWords([...words.slice(0, -1), `${words.at(-1)}.`], LINE_WIDTH, '-', ' '))
+function itemsByReason(entries: readonly DirectiveEntry[]): string {
+  const groups = [...Map.groupBy(entries, ({ note }) => note)]
+  return groups
+    .flatMap(([reason, some]) => {
+      const words = [...nameWords(some, ':'), ...reason.split(' ')]
+      return wrapWords([...words.slice(0, -1), `${words.at(-1)}.`], LINE_WIDTH, '-', ' ')
+    })
+    .join('\n')
 }
 
-function otherNames(): string[] {
-  const known = new Set([...directiveNames, ...outsideOfHttp, ...Object.keys(withoutEffect), ...Object.keys(withReplacement)])
-  return [...NGINX_DIRECTIVES].filter((name) => !known.has(name))
-}
-
-/** The page of all directives of nginx that are errors here, in Markdown. */
+/** The page of the directives of nginx that have no effect here, and of those that are errors, in Markdown. */
 export function rejectedDirectivesPage(): string {
-  return `# Vhost files: directives that svc rejects
+  const table = directiveTable()
+  const of = (kind: DirectiveEntry['class']) => itemsByReason(table.filter((entry) => entry.class === kind))
+  const foreign = wrapWords(
+    foreignPrefixes.map((prefix, index) => `\`${prefix}...\`${index === foreignPrefixes.length - 1 ? '.' : ','}`),
+    LINE_WIDTH,
+    '',
+    '',
+  )
+  return `# Vhost files: directives without effect, and rejected ones
 
-Generated from the parser's tables. Each of these directives is an error with file, line and column, and with the text
-below. The directives that svc reads are in [reference.md](reference.md).
+Generated from the table of directives, which \`svc vhosts directives\` prints. The directives that work are in
+[reference.md](reference.md).
 
-## Delete these: no response changes
+## No effect
 
-${itemsByReason(withoutEffect).join('\n')}
+These are accepted: responses are the same without them. One notice at the start sums them up;
+\`svc config check --verbose\` gives the place and the reason of each.
 
-## Replace these
+${of('no effect')}
 
-Without them, responses or protection would change.
+## Rejected
 
-${itemsByReason(withReplacement).join('\n')}
+Each of these is an error with file, line and column, and with the text below, because responses or protection would
+change without it. Values that ask for no more than svc does anyway are accepted; they are in parentheses.
 
-## A whole nginx.conf
+${of('refused')}
 
-These stand outside of \`http {}\`. In \`server.vhosts\`, name the files that nginx includes inside \`http {}\`, not
-\`nginx.conf\` itself.
+## Other modules
 
-${wrapWords(nameWords([...outsideOfHttp], '.'), LINE_WIDTH, '', '').join('\n')}
+Directives of modules that do not come with nginx are rejected by the beginning of their names:
 
-## Without a replacement
-
-The other directives of nginx. svc knows their names and reports them as not available.
-
-${wrapWords(nameWords(otherNames(), '.'), LINE_WIDTH, '', '').join('\n')}
+${foreign.join('\n')}
 `
 }

@@ -162,10 +162,6 @@ const KNOWN_FILES: Readonly<Record<string, KnownFile>> = {
     directive: 'set',
     hint: 'replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;',
   },
-  'options-ssl-nginx.conf': {
-    directive: 'ssl_prefer_server_ciphers',
-    hint: 'remove the include: the default protocols and ciphers are secure',
-  },
 }
 
 const PARAMETER_FILES: ReadonlySet<string> = new Set(['fastcgi.conf', 'fastcgi_params'])

@@ -16,11 +16,25 @@ export function shown(word: string): string {
   return `${text.join('')}${word.length > MAX_SHOWN ? '...' : ''}`
 }
 
+/** A directive that has no effect here. */
+export interface IgnoredDirective {
+  readonly name: string
+  readonly reason: string
+  /** Where it stands, each place once. */
+  readonly places: readonly string[]
+}
+
+/** Names in the summary of directives without effect. */
+const MAX_NAMED = 6
+/** Places of one directive that are listed. */
+const MAX_PLACES = 20
+
 /** Collects the mistakes in vhost files, each once, also for a file that is included twice. */
 export class VhostProblems {
   readonly #problems = new Map<string, ConfigProblem>()
   readonly #notices = new Map<string, string>()
   readonly #causes = new Set<string>()
+  readonly #ignored = new Map<string, IgnoredDirective>()
   #left = 0
 
   /** Adds a problem. */
@@ -46,6 +60,19 @@ export class VhostProblems {
     if (!this.#notices.has(subject)) this.#notices.set(subject, `${formatPlace(place)}: ${message}`)
   }
 
+  /** Notes a directive that has no effect here. */
+  ignore(name: string, place: Place, reason: string): void {
+    const places = this.#ignored.get(name)?.places ?? []
+    const at = formatPlace(place)
+    if (places.length >= MAX_PLACES || places.includes(at)) return
+    this.#ignored.set(name, { name, reason, places: [...places, at] })
+  }
+
+  /** The directives that have no effect here. */
+  get ignored(): readonly IgnoredDirective[] {
+    return [...this.#ignored.values()]
+  }
+
   get problems(): ConfigProblem[] {
     const problems = [...this.#problems.values()]
     const last = problems.at(-1)
@@ -54,6 +81,14 @@ export class VhostProblems {
   }
 
   get notices(): string[] {
-    return [...this.#notices.values()]
+    return [...this.#notices.values(), ...this.#summary()]
+  }
+
+  #summary(): string[] {
+    const names = [...this.#ignored.keys()].toSorted()
+    if (names.length === 0) return []
+    const named = `${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', ...' : ''}`
+    const count = names.length === 1 ? 'one directive of nginx has' : `${names.length} directives of nginx have`
+    return [`${count} no effect in vhost files: ${named} ("svc config check --verbose" gives places and reasons)`]
   }
 }

@@ -216,12 +216,5 @@ export const servingCases: readonly VhostCase[] = [
   ['server', 'svc_site a; svc_site b;', ['1:13: "svc_site" directive is duplicate (first at 2:1)'], 'ours'],
   ['server', 'svc_app /nope/$host;', ['1:9: "svc_app" cannot have variables here'], 'ours'],
   ['server', 'ssl_session_cache shared:a:1m; ssl_session_timeout 5m; ssl_session_tickets off; ssl_ciphers HIGH;'],
-  [
-    'server',
-    'ssl_prefer_server_ciphers on;',
-    [
-      '1:1: directive "ssl_prefer_server_ciphers" is not available here (the TLS library chooses its parameters; removing it changes no response)',
-    ],
-    'differs',
-  ],
+  ['server', 'ssl_prefer_server_ciphers on;'],
 ]

@@ -45,13 +45,14 @@ export class Firewall {
   /** The packs in use may find something in a body. */
   readonly looksAtBodies: boolean
 
-  /** @param packOf makes a pack, or finds the one that was made before */
-  constructor({ mode, rules, packs: chosen }: Config['waf'], patterns: Patterns, packOf: (name: PackName) => Pack) {
+  /** @param made the packs in use, perhaps among others */
+  constructor({ mode, rules, packs: chosen }: Config['waf'], patterns: Patterns, made: ReadonlyMap<PackName, Pack>) {
     this.#mode = mode === 'block' ? 'block' : 'monitor'
     this.#rules = rules.map((rule) => new CompiledRule(rule, patterns))
     this.#packs = (Object.keys(packs) as PackName[]).flatMap((name) => {
       const action = chosen[name]
-      return action === 'off' ? [] : [{ name, action: this.#allowed(action), pack: packOf(name) }]
+      const pack = made.get(name)
+      return action === 'off' || pack === undefined ? [] : [{ name, action: this.#allowed(action), pack }]
     })
     this.looksAtBodies = this.#packs.length > 0
   }

@@ -6,6 +6,9 @@ import { sourcesOf } from './compiled-rule.ts'
 import { Firewall, isWafOff } from './firewall.ts'
 import { type Pack, type PackName, packs } from './packs.ts'
 
+/** Requests wait no longer than this, and for the state of a pattern that is being built, while patterns are compiled. */
+const SLICE_MS = 4
+
 /** The firewalls of generations. What two of them have in common is compiled once. */
 export class Firewalls {
   readonly #firewalls = new WeakMap<ServingGeneration, Firewall>()
@@ -25,19 +28,18 @@ export class Firewalls {
   }
 
   async #compile(waf: Config['waf']): Promise<Firewall> {
-    const pacer = new Pacer()
+    const pacer = new Pacer(SLICE_MS)
     const patterns = new Map<string, LinearPattern>()
     for (const source of sourcesOf(waf.rules)) {
-      patterns.set(source, this.#patterns.get(source) ?? new LinearPattern(source, hostilePatternLimits))
+      const known = this.#patterns.get(source)
+      patterns.set(source, known ?? (await LinearPattern.compileInSlices(source, hostilePatternLimits, pacer)))
       if (pacer.isDue) await pacer.rest()
     }
     for (const name of Object.keys(packs) as PackName[]) {
-      if (waf.packs[name] === 'off' || this.#packs.has(name)) continue
-      this.#packs.set(name, packs[name]())
-      if (pacer.isDue) await pacer.rest()
+      if (waf.packs[name] !== 'off' && !this.#packs.has(name)) this.#packs.set(name, await packs[name](pacer))
     }
     this.#patterns = patterns
-    const patternOf = (source: string) => patterns.get(source) ?? new LinearPattern(source, hostilePatternLimits)
-    return new Firewall(waf, patternOf, (name) => this.#packs.get(name) ?? packs[name]())
+    const patternOf = (source: string) => patterns.get(source) ?? LinearPattern.compile(source, hostilePatternLimits)
+    return new Firewall(waf, patternOf, this.#packs)
   }
 }

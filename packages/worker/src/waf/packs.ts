@@ -1,4 +1,5 @@
 import type { Config } from '@svc/config'
+import type { Pacer } from '@svc/core'
 import type { LinearPattern } from '@svc/http'
 import { compilePatterns, matchesAny } from './packs/pack.ts'
 import { protocolPatterns } from './packs/protocol.ts'
@@ -21,18 +22,18 @@ export interface Pack {
   matchesBody(forms: RequestForms): boolean
 }
 
-/** How each pack is made. Compiling takes some hundred milliseconds for some. */
-export const packs: Readonly<Record<PackName, () => Pack>> = {
-  traversal: () => {
-    const patterns = compilePatterns(traversal)
+/** How each pack is made. Compiling takes some hundred milliseconds for some, in slices. */
+export const packs: Readonly<Record<PackName, (pacer: Pacer) => Promise<Pack>>> = {
+  traversal: async (pacer) => {
+    const patterns = await compilePatterns(traversal, pacer)
     return {
       looksFurther: false,
       matchesHead: (forms) => matchesAny(patterns, [forms.packTarget, forms.packPath, forms.packQuery]),
       matchesBody: (forms) => matchesAny(patterns, [forms.packBody]),
     }
   },
-  sqli: () => {
-    const patterns = compilePatterns(sqli)
+  sqli: async (pacer) => {
+    const patterns = await compilePatterns(sqli, pacer)
     const matches = (texts: readonly string[]) => matchesSql(patterns, texts)
     return {
       looksFurther: true,
@@ -40,17 +41,17 @@ export const packs: Readonly<Record<PackName, () => Pack>> = {
       matchesBody: (forms) => matches([forms.packBody]),
     }
   },
-  xss: () => {
-    const patterns = compilePatterns(xss)
+  xss: async (pacer) => {
+    const patterns = await compilePatterns(xss, pacer)
     return {
       looksFurther: true,
       matchesHead: (forms) => matchesAny(patterns, [forms.packPath, forms.packQuery, forms.packFields, forms.packUserAgent]),
       matchesBody: (forms) => matchesAny(patterns, [forms.packBody]),
     }
   },
-  scanner: () => {
-    const agents = compilePatterns(scannerAgents)
-    const paths = compilePatterns(scannerPaths)
+  scanner: async (pacer) => {
+    const agents = await compilePatterns(scannerAgents, pacer)
+    const paths = await compilePatterns(scannerPaths, pacer)
     return {
       looksFurther: true,
       matchesHead: (forms) =>
@@ -60,8 +61,8 @@ export const packs: Readonly<Record<PackName, () => Pack>> = {
       matchesBody: () => false,
     }
   },
-  protocol: () => {
-    const patterns = compilePatterns(protocolPatterns)
+  protocol: async (pacer) => {
+    const patterns = await compilePatterns(protocolPatterns, pacer)
     return {
       looksFurther: true,
       matchesHead: (forms) => breaksProtocol(forms) || matchesAny(patterns, [forms.packQuery]),

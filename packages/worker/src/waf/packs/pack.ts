@@ -1,3 +1,4 @@
+import type { Pacer } from '@svc/core'
 import { LinearPattern } from '@svc/http'
 
 /** The patterns of a pack. Those of one name are matched at once; apart they need less memory. */
@@ -7,8 +8,13 @@ export type PackPatterns = Readonly<Record<string, readonly string[]>>
 const LIMITS = { maxChars: 20_000, maxInstructions: 20_000, maxCells: 1_000_000, maxWork: 20_000_000 }
 
 /** Compiles patterns for texts in the form of packs. Each group costs one look at each character. */
-export function compilePatterns(groups: PackPatterns): readonly LinearPattern[] {
-  return Object.values(groups).map((sources) => new LinearPattern(`(?m)${sources.map((one) => `(?:${one})`).join('|')}`, LIMITS))
+export async function compilePatterns(groups: PackPatterns, pacer: Pacer): Promise<readonly LinearPattern[]> {
+  const compiled: LinearPattern[] = []
+  for (const sources of Object.values(groups)) {
+    const source = `(?m)${sources.map((one) => `(?:${one})`).join('|')}`
+    compiled.push(await LinearPattern.compileInSlices(source, LIMITS, pacer))
+  }
+  return compiled
 }
 
 /** Returns true if a pattern matches one of the texts. */

@@ -1,0 +1,50 @@
+import { byName } from './texts-by-name.ts'
+
+/**
+ * Directives that change no response here, by the reason. None is about access, identity, limits, methods, fields, bodies or
+ * statuses: those work or are refused.
+ */
+export const NO_EFFECT = byName({
+  'the server decides how to send files': `aio aio_write directio directio_alignment output_buffers postpone_output
+    read_ahead send_lowat sendfile sendfile_max_chunk proxy_send_lowat fastcgi_send_lowat`,
+  'responses are streamed': `fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size
+    fastcgi_max_temp_file_size fastcgi_temp_file_write_size fastcgi_temp_path gzip_buffers gunzip_buffers proxy_buffer_size
+    proxy_buffers proxy_busy_buffers_size proxy_max_temp_file_size proxy_temp_file_write_size proxy_temp_path
+    scgi_temp_path subrequest_output_buffer_size uwsgi_temp_path`,
+  'the server decides how to buffer request bodies': `client_body_buffer_size client_body_in_single_buffer
+    client_body_temp_path fastcgi_request_buffering proxy_request_buffering`,
+  'hash tables grow as needed': `map_hash_bucket_size map_hash_max_size proxy_headers_hash_bucket_size
+    proxy_headers_hash_max_size referer_hash_bucket_size referer_hash_max_size server_names_hash_bucket_size
+    server_names_hash_max_size types_hash_bucket_size types_hash_max_size variables_hash_bucket_size
+    variables_hash_max_size`,
+  'the server manages its memory itself': 'connection_pool_size request_pool_size',
+  'the server checks files for changes itself': `open_file_cache open_file_cache_errors open_file_cache_events
+    open_file_cache_min_uses open_file_cache_valid open_log_file_cache`,
+  'the TLS library chooses its parameters': `ssl_buffer_size ssl_certificate_cache ssl_certificate_compression ssl_dhparam
+    ssl_early_data ssl_ecdh_curve ssl_engine ssl_object_cache_inheritable ssl_prefer_server_ciphers`,
+  'the TLS library chooses the ciphers': 'ssl_ciphers',
+  'the TLS library manages session resumption': `ssl_session_cache ssl_session_ticket_key ssl_session_tickets
+    ssl_session_timeout proxy_ssl_session_reuse`,
+  'OCSP responses are not stapled, and client certificates are not verified':
+    'ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate',
+  'idle connections are closed after server.idle_timeout_secs': 'keepalive_timeout',
+  'the server manages connections itself': `fastcgi_keep_conn fastcgi_socket_keepalive keepalive_disable
+    keepalive_min_timeout keepalive_requests keepalive_time lingering_close lingering_time lingering_timeout
+    proxy_socket_keepalive reset_timedout_connection`,
+  'the server sets socket options itself': 'tcp_nodelay tcp_nopush',
+  'HTTP/3 is not supported: clients stay with HTTP/2 or HTTP/1.1': `http3 http3_hq http3_max_concurrent_streams
+    http3_stream_buffer_size quic_active_connection_id_limit quic_bpf quic_gso quic_host_key quic_retry`,
+  'HTTP/2 streams are managed by the server': `http2_body_preread_size http2_chunk_size http2_idle_timeout
+    http2_max_concurrent_pushes http2_pool_size http2_recv_buffer_size http2_recv_timeout http2_streams_index_size`,
+  'the log of the server is configured by [logging] in the config file': `error_log limit_conn_log_level limit_req_log_level
+    log_not_found log_subrequest rewrite_log uninitialized_variable_warn`,
+  'logging.format sets the log format': 'log_format',
+  'the server chooses the compression level': 'gzip_comp_level gzip_hash gzip_no_buffer gzip_window postpone_gzipping',
+  'the host name of the upstream is always sent (SNI)': 'proxy_ssl_server_name',
+  'the operating system resolves host names': 'resolver_timeout',
+  'upstream groups need no shared memory': 'zone',
+  'responses do not name the server': 'server_tokens',
+  'types are derived from file names': 'default_type types',
+  'the cache is configured by [cache.proxy] in the config file': `fastcgi_cache_path proxy_cache_path scgi_cache_path
+    uwsgi_cache_path`,
+})

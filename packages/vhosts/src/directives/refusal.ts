@@ -1,0 +1,80 @@
+import { NGINX_DIRECTIVES } from '../nginx/directive-facts.ts'
+import { refusedHint } from './refused.ts'
+
+/** Values of refused directives that say just how this server behaves anyway. */
+const HARMLESS: Readonly<Record<string, readonly string[]>> = {
+  absolute_redirect: ['on'],
+  auth_request: ['off'],
+  autoindex: ['off'],
+  brotli: ['on'],
+  dav_methods: ['off'],
+  disable_symlinks: ['off'],
+  etag: ['on'],
+  fastcgi_bind: ['off'],
+  fastcgi_ignore_client_abort: ['off'],
+  fastcgi_intercept_errors: ['off'],
+  fastcgi_limit_rate: ['0'],
+  fastcgi_pass_request_body: ['on'],
+  fastcgi_pass_request_headers: ['on'],
+  fastcgi_store: ['off'],
+  gunzip: ['off'],
+  gzip_static: ['off'],
+  if_modified_since: ['exact'],
+  ignore_invalid_headers: ['on'],
+  limit_rate: ['0'],
+  merge_slashes: ['on'],
+  mirror: ['off'],
+  port_in_redirect: ['on'],
+  proxy_bind: ['off'],
+  proxy_cookie_domain: ['off'],
+  proxy_cookie_path: ['off'],
+  proxy_ignore_client_abort: ['off'],
+  proxy_intercept_errors: ['off'],
+  proxy_limit_rate: ['0'],
+  proxy_pass_request_body: ['on'],
+  proxy_pass_request_headers: ['on'],
+  proxy_ssl_verify: ['off'],
+  proxy_store: ['off'],
+  random_index: ['off'],
+  recursive_error_pages: ['off'],
+  satisfy: ['all'],
+  server_name_in_redirect: ['off'],
+  slice: ['0'],
+  ssi: ['off'],
+  ssl: ['off'],
+  ssl_reject_handshake: ['off'],
+  ssl_verify_client: ['off'],
+  underscores_in_headers: ['off'],
+  userid: ['off'],
+}
+
+/** Values with which a refused directive is accepted: they ask for no more than there is. */
+export function harmlessValues(name: string): readonly string[] {
+  return Object.hasOwn(HARMLESS, name) ? (HARMLESS[name] ?? []) : []
+}
+
+const OUTSIDE: ReadonlySet<string> = new Set(['http', 'mail', 'stream'])
+const WHOLE_FILE = 'server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*'
+
+/** Why a directive is not read. */
+interface Refusal {
+  readonly message: string
+  readonly hint: string | undefined
+  /** Refusals of one file with the same cause are reported once. */
+  readonly cause: string | undefined
+}
+
+/** Why a directive that is not read here is not. Undefined: nginx does not know it either. */
+export function refusalOf(name: string): Refusal | undefined {
+  const isOutside = OUTSIDE.has(name) || NGINX_DIRECTIVES.get(name)?.every(({ contexts }) => isOutsideOfHttp(contexts))
+  if (isOutside === true) {
+    const message = `"${name}" belongs in nginx.conf, not in a vhost file`
+    return { message, hint: WHOLE_FILE, cause: 'whole file' }
+  }
+  const hint = refusedHint(name)
+  return hint === undefined ? undefined : { message: `directive "${name}" is not available here`, hint, cause: undefined }
+}
+
+function isOutsideOfHttp(contexts: readonly string[]): boolean {
+  return contexts.every((context) => context === 'main' || context === 'events')
+}
