@@ -11,6 +11,7 @@ import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { bundleDir, testPlan } from './test-plan.mjs'
+import { codeCacheDir, warmCodeCache } from './warm-code-cache.mjs'
 
 /** A file that hangs must fail before the whole run does. The slowest takes about a third of this on two cores. */
 const FILE_TIMEOUT_MS = 180_000
@@ -55,14 +56,16 @@ const options = process.argv.slice(2).filter((name) => name.startsWith('--'))
 const names = process.argv.slice(2).filter((name) => !name.startsWith('--'))
 const isPlanned = names.length === 0
 const selection = ['unit', 'campaigns'].find((name) => options.includes(`--${name}`)) ?? 'all'
+const warm = isPlanned && selection !== 'unit' ? warmCodeCache() : undefined
 const files = isPlanned ? await testPlan(selection) : names.map((name) => resolve(name))
+await warm
 const startedAt = Date.now()
 // Of all processes of this run: their times, and programs that several test files start.
 const runDir = mkdtempSync(join(tmpdir(), 'svc-test-run-'))
 process.env['TEST_RUN_DIR'] = runDir
 process.on('exit', () => rmSync(runDir, { recursive: true, force: true }))
-// Compiled code of the bundles: processes share most of it.
-if (isPlanned) process.env['NODE_COMPILE_CACHE'] = join(bundleDir, 'code-cache')
+// Compiled code of the bundles and of the product: processes share most of it.
+if (isPlanned) process.env['NODE_COMPILE_CACHE'] = codeCacheDir
 const isWhole = options.includes('--times')
 const durations = []
 const times = new URL('./test-times.mjs', import.meta.url).href

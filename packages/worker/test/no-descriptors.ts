@@ -26,9 +26,13 @@ function codeOf(act: () => unknown): unknown {
 }
 
 const taken: number[] = []
-codeOf(() => {
-  for (;;) taken.push(openSync('/dev/null', 'r'))
-})
+/** Takes all descriptors, then acts: a thread of Node.js may have closed one meanwhile. */
+function withoutDescriptors<T>(act: () => T): T {
+  codeOf(() => {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  })
+  return act()
+}
 let refused = 0
 const target = {
   source: webFiles,
@@ -45,11 +49,11 @@ const target = {
   },
 }
 const seen = {
-  public: codeOf(() => files.serve(new RecordedExchange(), '/new.txt')),
-  missing: codeOf(() => files.serve(new RecordedExchange(), '/no.txt')),
-  web: webFiles.see(join(root, 'new.txt')),
-  webMissing: webFiles.see(join(root, 'no.txt')),
-  isAnswered: answerer.answer(new RecordedExchange(), target, found),
+  public: withoutDescriptors(() => codeOf(() => files.serve(new RecordedExchange(), '/new.txt'))),
+  missing: withoutDescriptors(() => codeOf(() => files.serve(new RecordedExchange(), '/no.txt'))),
+  web: withoutDescriptors(() => webFiles.see(join(root, 'new.txt'))),
+  webMissing: withoutDescriptors(() => webFiles.see(join(root, 'no.txt'))),
+  isAnswered: withoutDescriptors(() => answerer.answer(new RecordedExchange(), target, found)),
   refused,
 }
 for (const fd of taken) closeSync(fd)

@@ -5,6 +5,7 @@ import { PROTOCOL_VERSION } from '@svc/protocol'
 import { scanMethods, scanParentMethods } from '../contract/scan-methods.ts'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
+import { codeCacheEnvironment } from './code-cache-environment.ts'
 import { type ScanLaunch, SETPRIV, scanLaunch } from './scan-launch.ts'
 import { ScanTurns } from './scan-turns.ts'
 
@@ -162,7 +163,7 @@ export class SiteScanner {
       execArgv: [...execArgv],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      env: {},
+      env: codeCacheEnvironment(),
     })
     const { promise: exited, resolve } = Promise.withResolvers<string>()
     const one: ScanProcess = { child, peer: this.#connect(child), exited, hasExited: false, idleTimer: undefined }

@@ -2,6 +2,7 @@ import type { MessagePort, TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { RenderTask, ThreadBase } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
+import { codeCacheEnvironment } from './code-cache-environment.ts'
 
 /**
  * How long the end of a thread waits for its start. A thread that is ended while Node.js loads an ES module by `require`, as piscina
@@ -47,7 +48,7 @@ export class StartedThread {
       atomics: 'disabled',
       recordTiming: false,
       workerData: base,
-      env: {},
+      env: codeCacheEnvironment(),
       trackUnmanagedFds: false,
     })
     this.number = this.#pool.threads[0]?.threadId ?? 0

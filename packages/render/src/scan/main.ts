@@ -1,6 +1,7 @@
 // Entry of a scan process, forked by a render host. Only this process looks at the files of a tenant: a read that never returns, or
 // a text that crashes the parser, harms no other.
 import { existsSync, realpathSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, PROTOCOL_VERSION } from '@svc/protocol'
 import type { SiteProblem } from '@svc/site'
@@ -42,6 +43,15 @@ async function moduleCompilers(): Promise<ModuleCompilers> {
   return compilers
 }
 
+let isCodeSaved = false
+
+/** This process is killed in the end, and so cannot leave it until then. */
+function saveCompiledCode(): void {
+  if (isCodeSaved) return
+  isCodeSaved = true
+  setImmediate(flushCompileCache)
+}
+
 const host = new RpcPeer({
   channel: createIpcChannel(process),
   local: scanMethods,
@@ -51,7 +61,11 @@ const host = new RpcPeer({
       realRoot: realPathOf(root),
       areThere: files.map((file) => existsSync(file)),
     }),
-    compile: async (request) => (await moduleCompilers()).compile(request),
+    compile: async (request) => {
+      const reply = (await moduleCompilers()).compile(request)
+      saveCompiledCode()
+      return reply
+    },
   },
   remote: scanParentMethods,
   protocolVersion: PROTOCOL_VERSION,
