@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** A client that has sent no request by then, such as a browser that connects in advance, is not waited for. */
-const NEW_MS = 1_000
+const NEW_MS = 2_000
 
 /**
  * Connections without a request so far. Clients send the first request of a connection once: if the connection is cut before, the request
