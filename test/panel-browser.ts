@@ -1,5 +1,6 @@
+import { after, type TestContext, test } from 'node:test'
 import { type Cleanup, requireProgram, type Server, startBrowser, startServer, tempSite } from '@svc/testkit'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { hashPassword } from '../packages/auth/src/index.ts'
 
 export const PASSWORD = 'correct horse'
@@ -46,10 +47,46 @@ ${more}`
   return startServer(t, { config })
 }
 
-/** A browser, or undefined where there is none. */
-export async function panelBrowser(t: Cleanup & Parameters<typeof requireProgram>[0]): Promise<Browser | undefined> {
-  const executable = requireProgram(t, 'chromium')
-  return executable === undefined ? undefined : startBrowser(t, executable)
+/** The product and a browser, which the tests of a file share. */
+interface OpenPanel {
+  readonly url: string
+  /** A page in a session of its own, without a login. */
+  newPage(): Promise<Page>
+  /** A page in a session of its own, after the login of a user. */
+  pageOf(username: string, url?: string): Promise<Page>
+}
+
+type PanelTest = (name: string, run: (panel: OpenPanel, t: TestContext) => Promise<void>) => void
+
+/** Declares tests in a browser. All of a file share one product, which starts with the first. */
+export function panelTests(): PanelTest {
+  const ends: (() => unknown)[] = []
+  let opened: Promise<OpenPanel> | undefined
+  after(async () => {
+    for (const end of ends.reverse()) await end()
+  })
+  const open = async (executable: string): Promise<OpenPanel> => {
+    const cleanup = { after: (end: () => unknown) => void ends.push(end) }
+    const { url } = await startPanel(cleanup)
+    const browser = await startBrowser(cleanup, executable)
+    const newPage = async () => (await browser.newContext()).newPage()
+    const pageOf = async (username: string, at = url) => {
+      const page = await newPage()
+      await page.goto(`${at}/__svc/admin/login`)
+      await logIn(page, username)
+      await page.waitForURL('**/__svc/admin')
+      return page
+    }
+    return { url, newPage, pageOf }
+  }
+  return (name, run) => {
+    test(name, async (t) => {
+      const executable = requireProgram(t, 'chromium')
+      if (executable === undefined) return
+      opened ??= open(executable)
+      await run(await opened, t)
+    })
+  }
 }
 
 /** Collects what must not happen in a page: errors of its code, and breaches of the policy. */

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { fetchHttp, waitFor } from '@svc/testkit'
-import { faultsOf, logIn, panelBrowser, startPanel } from './panel-browser.ts'
+import { faultsOf, logIn, panelTests } from './panel-browser.ts'
 
+const panelTest = panelTests()
 /** Bytes over the wire of a first load, with its scripts compressed. */
 const MAX_FIRST_LOAD = 90 * 1024
 
-test('in a browser: log in, take a site out of service and back, log out', async (t) => {
-  const browser = await panelBrowser(t)
-  if (browser === undefined) return
-  const server = await startPanel(t)
-  const statusOfSite = async () => (await fetchHttp(`${server.url}/a.txt`, { host: 'shop.localhost' })).status
-  const page = await browser.newPage()
+panelTest('log in, take a site out of service and back, log out', async ({ url, newPage }) => {
+  const statusOfSite = async () => (await fetchHttp(`${url}/a.txt`, { host: 'shop.localhost' })).status
+  const page = await newPage()
   const faults = faultsOf(page)
 
-  await page.goto(`${server.url}/__svc/admin/site?id=shop`)
+  await page.goto(`${url}/__svc/admin/site?id=shop`)
   assert.match(page.url(), /\/__svc\/admin\/login\?next=/)
   await logIn(page, 'alice', 'wrong')
   await page.waitForSelector('[role=alert]:has-text("is wrong")')
@@ -36,27 +33,22 @@ test('in a browser: log in, take a site out of service and back, log out', async
 
   await page.click('text="Log out"')
   await page.waitForURL('**/login')
-  await page.goto(`${server.url}/__svc/admin`)
+  await page.goto(`${url}/__svc/admin`)
   assert.match(page.url(), /\/login$/)
   assert.deepEqual(faults, [])
 })
 
-test('the first load of the overview, with its charts, is at most 90 KB', async (t) => {
-  const browser = await panelBrowser(t)
-  if (browser === undefined) return
-  const server = await startPanel(t)
-  await fetchHttp(`${server.url}/a.txt`, { host: 'shop.localhost' })
-  const page = await browser.newPage()
-  await page.goto(`${server.url}/__svc/admin/login`)
-  await logIn(page, 'alice')
-  await page.waitForURL('**/__svc/admin')
+panelTest('the first load of the overview, with its charts, is at most 90 KB', async ({ url, pageOf, newPage }, t) => {
+  await fetchHttp(`${url}/a.txt`, { host: 'shop.localhost' })
+  const page = await pageOf('alice')
   // Workers report requests every few seconds.
   await waitFor('the request to be counted', () =>
     page.evaluate(
       `fetch('/__svc/obs/analytics').then((answer) => answer.json()).then(({ buckets }) => buckets.some(({ requests }) => requests > 0))`,
     ),
   )
-  const fresh = await (await browser.newContext({ storageState: await page.context().storageState() })).newPage()
+  const fresh = await newPage()
+  await fresh.context().addCookies(await page.context().cookies())
   const sizes: Record<string, number> = {}
   fresh.on('response', async (response) => {
     const { pathname } = new URL(response.url())
@@ -64,7 +56,7 @@ test('the first load of the overview, with its charts, is at most 90 KB', async 
     const { responseBodySize, responseHeadersSize } = await response.request().sizes()
     sizes[pathname] = responseBodySize + responseHeadersSize
   })
-  await fresh.goto(`${server.url}/__svc/admin`)
+  await fresh.goto(`${url}/__svc/admin`)
   await fresh.waitForSelector('canvas')
   await fresh.waitForSelector('text="healthy"')
   const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)

@@ -264,6 +264,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/alerts': { answer: { ok: true } },
   'GET /__svc/obs/slos': { answer: { ok: true } },
+  'GET /__svc/obs/changes': { query: { window: '24h' }, answer: { ok: true, changes: [], is_partial: false } },
   'GET /__svc/obs/dashboard': { answer: panelFiles.script },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache/entry': { query: { layer: 'isr', key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },

@@ -77,6 +77,7 @@ import { metrics } from '../endpoints/metrics/metrics.ts'
 import { alerts } from '../endpoints/obs/alerts.ts'
 import { analytics } from '../endpoints/obs/analytics.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
+import { changes } from '../endpoints/obs/changes.ts'
 import { dashboard } from '../endpoints/obs/dashboard.ts'
 import { logStream } from '../endpoints/obs/logs/stream.ts'
 import { logs } from '../endpoints/obs/logs.ts'
@@ -156,6 +157,7 @@ const fixed: readonly Endpoint[] = [
   logStream,
   alerts,
   slos,
+  changes,
   dashboard,
 
   login,

@@ -133,7 +133,7 @@ function Rail({ page, isOpen, onClose }: RailProps) {
           </div>
         ))}
       </nav>
-      <div class="rail-foot">
+      <section class="rail-foot" aria-label="User and colours">
         <ThemeChoice />
         <p>
           {username} <small>({role})</small>
@@ -141,7 +141,7 @@ function Rail({ page, isOpen, onClose }: RailProps) {
         <button type="button" onClick={() => void logOut()}>
           Log out
         </button>
-      </div>
+      </section>
     </div>
   )
 }

@@ -20,8 +20,10 @@ interface ChartProps {
   readonly marks?: readonly Mark[] | undefined
 }
 
+const noMarks: readonly Mark[] = []
+
 /** Lines over time with exact values under the pointer, and all of them in a table. */
-export function Chart({ title, unit, times, series, marks = [] }: ChartProps) {
+export function Chart({ title, unit, times, series, marks = noMarks }: ChartProps) {
   const id = useId()
   const [shown, setShown] = useState<number | null>(null)
   const last = times.length - 1
@@ -97,7 +99,7 @@ function Plot({ title, unit, times, series, marks, onPoint }: PlotProps) {
   return <div ref={box} class="plot" role="img" aria-label={`Chart: ${title}. Its values are in the table below.`} />
 }
 
-function ChartTable({ title, unit, times, series, marks = [] }: ChartProps) {
+function ChartTable({ title, unit, times, series, marks = noMarks }: ChartProps) {
   const [isOpen, setIsOpen] = useState(false)
   return (
     <details class="chart-table" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>

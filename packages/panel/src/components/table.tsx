@@ -71,7 +71,7 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     <section
       class={`table-box ${isVirtual ? 'table-virtual' : ''}`}
-      aria-label={label}
+      aria-label={`${label}: table`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
       tabIndex={0}
       onScroll={isVirtual ? onScroll : undefined}

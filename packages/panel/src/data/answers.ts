@@ -51,6 +51,17 @@ export interface Analytics extends AnalyticsReport {
 /** `GET obs/alerts`. */
 export type Alert = AlertReport['alerts'][number]
 
+/** `GET obs/changes`. */
+export interface Changes {
+  readonly changes: ReadonlyArray<{
+    readonly at: string
+    readonly kind: string
+    readonly site: string | null
+    readonly result: 'ok' | 'failed'
+  }>
+  readonly is_partial: boolean
+}
+
 /** `GET health`. */
 export interface HealthAnswer {
   readonly status: 'healthy' | 'degraded'

@@ -3,8 +3,10 @@ import { Link } from '../components/link.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Section } from '../components/section.tsx'
 import type { Analytics } from '../data/answers.ts'
+import { useUser } from '../data/services.ts'
 import { useResource } from '../data/use-resource.ts'
 import { Alerts } from '../panels/alerts.tsx'
+import { ChangeList, useChanges } from '../panels/changes.tsx'
 import { Health } from '../panels/health.tsx'
 import { Liveness } from '../panels/liveness.tsx'
 import { Now } from '../panels/now.tsx'
@@ -18,6 +20,8 @@ export default function Dashboard() {
   const [window] = useParameter('window', '1h')
   const [site] = useParameter('site')
   const traffic = useResource<Analytics>('/obs/analytics', { query: { window, site }, everyMs: EVERY_MS })
+  const { changes, marks } = useChanges(window)
+  const { role } = useUser()
   return (
     <div class="wall">
       <header class="top">
@@ -31,7 +35,7 @@ export default function Dashboard() {
         </Section>
         <Section title={site === '' ? 'Traffic' : `Traffic of ${site}`}>
           <Loaded resource={traffic} doing="load the traffic" rows={6}>
-            {(data) => <TrafficCharts analytics={data} />}
+            {(data) => <TrafficCharts analytics={data} marks={marks} />}
           </Loaded>
         </Section>
         <div class="columns">
@@ -44,6 +48,11 @@ export default function Dashboard() {
           <Section title="Objectives">
             <Objectives />
           </Section>
+          {role !== 'tenant_admin' && (
+            <Section title="What changed lately">
+              <ChangeList changes={changes} />
+            </Section>
+          )}
         </div>
       </main>
     </div>

@@ -1,0 +1,238 @@
+// Campaign: every page of the panel in a browser: accessibility, keyboard, hostile data, ends of sessions, restarts
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fetchHttp, waitFor } from '@svc/testkit'
+import type { Page, Route } from 'playwright-core'
+import { faultsOf, HOSTILE, logIn, panelTests, startPanel } from './panel-browser.ts'
+
+const manifest = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8'))
+/** Parameters of pages that show one thing. */
+const queries: Readonly<Record<string, string>> = { site: '?id=shop' }
+const names: readonly string[] = manifest.pages
+/** All pages of the table. */
+const paths = ['/__svc/admin', '/__svc/obs/dashboard', ...names.map((name) => `/__svc/admin/${name}${queries[name] ?? ''}`)]
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** Colours and width of the window. */
+const frames = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['dark', 360],
+  ['light', 360],
+] as const
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+/** Rules of accessibility that the page breaks, with the first places. */
+async function violationsOf(page: Page): Promise<string[]> {
+  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
+  const script = `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`
+  const found = (await page.evaluate(script)) as Violation[]
+  return found.map(
+    ({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`,
+  )
+}
+
+/** Waits until the page has its code and its data. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForSelector('main')
+  await waitFor('all parts of the page to be loaded', async () => (await page.locator('.skeleton').count()) === 0)
+}
+
+const panelTest = panelTests()
+
+panelTest(
+  'every page obeys the rules of WCAG 2.2 AA, light and dark, on a desktop and on a phone, and the policy of the panel',
+  async ({ url, pageOf }) => {
+    await fetchHttp(`${url}/a.txt`, { host: 'shop.localhost' })
+    const page = await pageOf('alice')
+    const faults = faultsOf(page)
+    for (const path of paths) {
+      await page.goto(url + path)
+      for (const [colorScheme, width] of frames) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize({ width, height: 800 })
+        await settled(page)
+        const place = `${path} ${colorScheme} ${width}`
+        assert.deepEqual(await violationsOf(page), [], place)
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, `${place} scrolls sideways`)
+      }
+    }
+    await page.goto(`${url}/__svc/admin`)
+    await settled(page)
+    await page.keyboard.press('Control+k')
+    await page.waitForSelector('dialog [role=option]:has-text("shop")')
+    assert.deepEqual(await violationsOf(page), [], 'palette')
+    assert.deepEqual(faults, [])
+  },
+)
+
+panelTest('by keyboard alone: find a site, read its tabs, carry out an action, and come back', async ({ pageOf }) => {
+  const page = await pageOf('alice')
+  await settled(page)
+  await page.keyboard.press('Tab')
+  assert.equal(await page.textContent(':focus'), 'Skip to the content')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'main')
+  await page.keyboard.press('Control+k')
+  await page.waitForSelector('dialog [role=option]:has-text("shop")')
+  await page.keyboard.type('shop')
+  await page.waitForSelector('[role=option][aria-selected=true]:has-text("shop")')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/site?id=shop')
+  await settled(page)
+  assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'the new page has the focus')
+  await page.focus('[role=tab][aria-selected=true]')
+  await page.keyboard.press('ArrowRight')
+  await page.waitForURL('**/site?id=shop&tab=routes')
+  await page.waitForSelector('[role=tabpanel] td:has-text("/")')
+  await page.focus('button:text-is("Purge pages")')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog:has-text("Drops all rendered pages of shop")')
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('dialog', { state: 'detached' })
+  assert.equal(await page.textContent(':focus'), 'Purge pages', 'the focus is where it was')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog button:focus:text-is("Cancel")')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog:has-text("1 of 1 worker confirmed")')
+  await page.goBack()
+  await page.waitForURL((place) => !place.href.includes('/site?'))
+})
+
+/** Adds markup to every text of an answer that is no time. */
+function hostile(value: unknown): unknown {
+  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT/.test(value) ? value : `${value}${HOSTILE}`
+  if (Array.isArray(value)) return value.map(hostile)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, hostile(inner)]))
+}
+
+panelTest('markup in any text of any answer stays text on every page', async ({ url, pageOf }) => {
+  const page = await pageOf('alice')
+  const faults = faultsOf(page)
+  await page.route(/\/__svc\/(?:admin\/api|obs)\/(?!summary|dashboard|logs\/stream)/, async (route: Route) => {
+    const response = await route.fetch()
+    const json: unknown = await response.json()
+    await route.fulfill({ response, json: response.ok() ? hostile(json) : json })
+  })
+  for (const path of paths) {
+    await page.goto(url + path)
+    await settled(page)
+    assert.equal(await page.locator('img').count(), 0, path)
+  }
+  await page.goto(`${url}/__svc/admin/sites?q=${encodeURIComponent(HOSTILE)}`)
+  await page.waitForSelector(`td:has-text("shop${HOSTILE}")`)
+  assert.equal(await page.inputValue('[type=search]'), HOSTILE)
+  await page.goto(`${url}/__svc/admin/site?id=${encodeURIComponent(HOSTILE)}`)
+  await page.waitForSelector(`[role=alert]:has-text("${HOSTILE}")`)
+  assert.equal(await page.locator('img').count(), 0)
+  assert.deepEqual(faults, [])
+})
+
+/** Expression of the browser. */
+function maintenance(enabled: boolean): string {
+  const headers = { 'x-svc-request': '1', 'content-type': 'application/json' }
+  const request = { method: 'PUT', headers, body: JSON.stringify({ enabled }) }
+  return `fetch('/__svc/admin/api/sites/shop/maintenance', ${JSON.stringify(request)}).then(({ status }) => status)`
+}
+
+panelTest('a path that a visitor made up stays text in the recorded requests', async ({ url, pageOf }) => {
+  const page = await pageOf('alice')
+  const faults = faultsOf(page)
+  assert.equal(await page.evaluate(maintenance(true)), 200)
+  await fetchHttp(`${url}/${encodeURIComponent(HOSTILE)}`, { host: 'shop.localhost' })
+  await page.goto(`${url}/__svc/admin/flows?reason=failed`)
+  await page.click('td button:has-text("onerror")')
+  await page.waitForSelector('.waterfall tbody tr')
+  assert.match(page.url(), /[?&]request=/)
+  assert.equal(await page.locator('img').count(), 0)
+  await page.reload()
+  await page.waitForSelector('.waterfall tbody tr')
+  assert.equal(await page.evaluate(maintenance(false)), 200)
+  assert.deepEqual(faults, [])
+})
+
+panelTest('a session that ends in the middle of work loses nothing that was typed', async ({ url, pageOf }) => {
+  const page = await pageOf('alice')
+  await page.goto(`${url}/__svc/admin/sites`)
+  await page.fill('[type=search]', 'bl')
+  await page.waitForSelector('text="1 of 2 sites"')
+  await page.evaluate('globalThis.isSamePage = true')
+  await page.context().clearCookies()
+  await page.keyboard.press('Control+k')
+  await page.waitForSelector('dialog:has-text("The session has ended")')
+  assert.equal(await page.inputValue('dialog [name=username]'), 'alice')
+  await logIn(page, 'alice', 'wrong')
+  await page.waitForSelector('dialog [role=alert]:has-text("is wrong")')
+  await logIn(page, 'alice')
+  await page.waitForSelector('dialog:has-text("The session has ended")', { state: 'detached' })
+  await page.waitForSelector('[role=option]:has-text("blog")')
+  await page.keyboard.press('Escape')
+  assert.equal(await page.inputValue('[type=search]'), 'bl')
+  assert.equal(await page.evaluate('globalThis.isSamePage'), true)
+})
+
+panelTest('a server that restarts under an open page makes it stale, and then live again by itself', async ({ pageOf }, t) => {
+  const server = await startPanel(t)
+  const page = await pageOf('alice', server.url)
+  await page.waitForSelector('.liveness:has-text("Live")')
+  await page.evaluate('globalThis.isSamePage = true')
+  await server.child.kill()
+  await page.waitForSelector('.liveness:has-text("Stale since")')
+  await startPanel(t, { listen: new URL(server.url).host })
+  await page.waitForSelector('.liveness:has-text("Live")', { timeout: 60_000 })
+  assert.equal(await page.evaluate('globalThis.isSamePage'), true)
+})
+
+panelTest('a viewer sees no action, and a tenant_admin its own sites alone', async ({ url, pageOf }) => {
+  const vera = await pageOf('vera')
+  await vera.goto(`${url}/__svc/admin/site?id=shop`)
+  await vera.waitForSelector('.facts')
+  assert.equal(await vera.locator('button:has-text("Purge"), button:has-text("Flush"), button:has-text("aintenance")').count(), 0)
+  const tom = await pageOf('tom')
+  await settled(tom)
+  await tom.goto(`${url}/__svc/admin/sites`)
+  await tom.waitForSelector('text="1 site"')
+  await tom.goto(`${url}/__svc/admin/site?id=blog`)
+  await tom.waitForSelector('[role=alert]:has-text("no site has the id")')
+  await tom.goto(`${url}/__svc/admin/site?id=shop`)
+  await tom.waitForSelector('button:text-is("Purge pages")')
+})
+
+panelTest(
+  'a table of a thousand sites draws those in view, sorts them all, and keeps the order in its address',
+  async ({ url, pageOf }) => {
+    const page = await pageOf('alice')
+    const site = {
+      label: 'x',
+      hostnames: ['x.test'],
+      root: '/srv/x',
+      process: 'shared',
+      tenant: null,
+      state: 'ok',
+      generation: 1,
+    }
+    const sites = Array.from({ length: 1000 }, (_, index) => ({ ...site, id: `site-${String(index).padStart(4, '0')}` }))
+    await page.route('**/__svc/admin/api/sites', (route) => route.fulfill({ json: { ok: true, sites } }))
+    await page.goto(`${url}/__svc/admin/sites`)
+    await page.waitForSelector('td:has-text("site-0000")')
+    assert.ok((await page.locator('tbody tr').count()) < 60)
+    await page.evaluate(`document.querySelector('.table-box').scrollTo(0, 1e6)`)
+    await page.waitForSelector('td:has-text("site-0999")')
+    assert.equal(await page.getAttribute('tr:has(td:has-text("site-0999"))', 'aria-rowindex'), '1001')
+    await page.click('th button:text-is("Site")')
+    await page.click('th button:has-text("Site")')
+    await page.waitForURL('**/sites?sort=-id')
+    await page.reload()
+    await page.waitForSelector('tbody tr:nth-child(1):has-text("site-0999")')
+    await page.fill('[type=search]', '0500')
+    await page.waitForSelector('text="1 of 1,000 sites"')
+  },
+)
