@@ -25,6 +25,8 @@ server { listen {on0}; server_name a.test www.a.test; root {dir}; index index.ph
   location ~ ^(?<script>/split\\.php)(/|$) { ${params(address)}
     fastcgi_split_path_info ^(.+\\.php)(/.*)$; fastcgi_param PATH_INFO $fastcgi_path_info; fastcgi_param X_SCRIPT $script; }
   location /dir/ { ${params(address)} }
+  location ~ ^/snippet/.+\\.php(/|$) { fastcgi_split_path_info ^(.+?\\.php)(/.*)$; try_files $fastcgi_script_name =404;
+    set $path_info $fastcgi_path_info; fastcgi_param PATH_INFO $path_info; ${params(address)} }
   location /own/ { fastcgi_pass ${address}; fastcgi_param SCRIPT_FILENAME {dir}/index.php; fastcgi_param REQUEST_METHOD $request_method;
     fastcgi_param QUERY_STRING $query_string; fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param CONTENT_TYPE $content_type;
     fastcgi_param X_EMPTY $arg_none if_not_empty; fastcgi_param X_ARG "$arg_a|$uri"; fastcgi_param SCRIPT_NAME $fastcgi_script_name; }
@@ -42,6 +44,7 @@ const files = {
   'index.php': echo,
   'split.php': echo,
   'dir/index.php': echo,
+  'snippet/index.php': echo,
   'sub/x.php': echo,
   'a.txt': 'text',
   '50x.html': 'down',
@@ -54,6 +57,9 @@ const cases: Case[] = [
     '/?a=1',
     '/index.php',
     '/index.php?a=1&b=%20',
+    '/snippet/index.php',
+    '/snippet/index.php/a/b?x=1',
+    '/snippet/none.php/a',
     '/a.txt',
     '/none',
     '/none?x=1',

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { deepFreeze, Pacer } from '@svc/core'
-import type { ServerSpec, WebSpec } from '@svc/vhosts'
+import type { LocationSpec, ServerSpec, WebSpec } from '@svc/vhosts'
 import type { PluginSet } from './load/load-plugins.ts'
 import type { Config, SiteConfig } from './schema/types.ts'
 import { isTable, type KeyPath, setAt, valueAt } from './values/key-path.ts'
@@ -61,7 +61,11 @@ function differingRestartKeys(before: Config, after: Config): KeyPath[] {
 /** Drops the places in the file: they do not change the effect. */
 function withoutPlaces(server: ServerSpec): unknown {
   const certificate = server.certificate && { ...server.certificate, at: undefined }
-  return { ...server, certificate, place: '', locations: server.locations.map((location) => ({ ...location, place: '' })) }
+  return { ...server, certificate, place: '', locations: locationsWithoutPlaces(server.locations) }
+}
+
+function locationsWithoutPlaces(locations: readonly LocationSpec[]): unknown[] {
+  return locations.map((location) => ({ ...location, place: '', locations: locationsWithoutPlaces(location.locations) }))
 }
 
 /** Ids of sites whose servers in vhost files have changed. There may be thousands of servers. */

@@ -1,4 +1,12 @@
-export { type ConfigProblem, directiveTable, formatProblem, plainHostnames, type ServerSpec, type WebSpec } from '@svc/vhosts'
+export {
+  type ConfigProblem,
+  directiveTable,
+  formatProblem,
+  plainHostnames,
+  type ServerSpec,
+  settingsOfServer,
+  type WebSpec,
+} from '@svc/vhosts'
 export { certificatePlaces, certificateUses } from './certificates/certificate-uses.ts'
 export { coversName } from './certificates/load-certificates.ts'
 export {

@@ -23,7 +23,9 @@ class Sink {
 const pattern = (source: string, names: string[] = []) => ({ source, flags: '', names })
 
 function locations(rules: readonly (LocationMatch & { readonly addsSlash?: boolean })[]): LocationTable<number> {
-  return new LocationTable(rules.map((rule, value) => ({ match: rule, addsSlash: rule.addsSlash === true, value })))
+  return new LocationTable(
+    rules.map((rule, value) => ({ match: rule, addsSlash: rule.addsSlash === true, value, nested: undefined })),
+  )
 }
 
 test('an exact location goes before all others, and the longest prefix before shorter ones', () => {
@@ -70,7 +72,7 @@ test('a path that lacks only its slash is sent to it, where nothing else has tha
   ])
   assert.deepEqual(table.find('/up', new Sink()), { kind: 'slash', value: 0, path: '/up/' })
   assert.equal(table.find('/both', new Sink()).kind, 'location')
-  assert.deepEqual(table.find('/files', new Sink()), { kind: 'location', value: 4, isExact: false })
+  assert.deepEqual(table.find('/files', new Sink()), { kind: 'location', value: 4, isFinal: true })
 })
 
 test('thousands of locations are found as fast as few', () => {

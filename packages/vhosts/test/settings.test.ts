@@ -33,8 +33,8 @@ test('a location has what the levels around it say, and lists only where it has 
   assert.deepEqual(own.addHeaders, [{ name: 'X-Own', value: ['2'], isAlways: true }])
   assert.deepEqual(inherited.addHeaders, [{ name: 'X-Main', value: ['1'], isAlways: false }])
   assert.deepEqual([own.maxBodyBytes, inherited.maxBodyBytes], [0, 1_048_576])
-  assert.deepEqual(own.files, { kind: 'root', dir: ['/own'], index: [['own.html']] })
-  assert.deepEqual(inherited.files, { kind: 'root', dir: ['/srv'], index: [['main.html']] })
+  assert.deepEqual(own.files, { kind: 'root', prefix: '', dir: ['/own'], index: [['own.html']] })
+  assert.deepEqual(inherited.files, { kind: 'root', prefix: '', dir: ['/srv'], index: [['main.html']] })
   assert.deepEqual(own.errorPages, [{ statuses: [500], answer: 200, target: { kind: 'uri', uri: ['/own'] } }])
   assert.deepEqual(inherited.errorPages, [{ statuses: [404], answer: undefined, target: { kind: 'uri', uri: ['/main'] } }])
   assert.deepEqual(
@@ -119,9 +119,15 @@ test('files come from a root or an alias; relative ones lie beside the vhost fil
     t,
     'server { root www; location /a { alias img/; index a.html $host.html; } location /b { root /; } location /c { root $host/x/; } }',
   )
-  assert.deepEqual(server(read.web).fallback.files, { kind: 'root', dir: [`${read.dir}/www`], index: [['index.html']] })
+  assert.deepEqual(server(read.web).fallback.files, {
+    kind: 'root',
+    prefix: '',
+    dir: [`${read.dir}/www`],
+    index: [['index.html']],
+  })
   assert.deepEqual(location(read, 0).files, {
     kind: 'alias',
+    prefix: '/a',
     dir: [`${read.dir}/img/`],
     index: [['a.html'], [v('host'), '.html']],
   })

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Config, WebSpec } from '@svc/config'
+import { type Config, settingsOfServer, type WebSpec } from '@svc/config'
 import { asError, type Clock, codeOf, messageOf, userName } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { LineQueue, LineReceiver, LogFile, type Logger, linesIn } from '@svc/telemetry'
@@ -17,7 +17,7 @@ interface LoggingConfig {
 /** The log files that a configuration names. */
 export function logPaths({ config: { logging }, web }: LoggingConfig): string[] {
   if (!logging.access) return []
-  const paths = web.servers.flatMap(({ fallback, locations }) => [fallback, ...locations].flatMap(({ accessLogs }) => accessLogs))
+  const paths = web.servers.flatMap((server) => settingsOfServer(server).flatMap(({ accessLogs }) => accessLogs))
   return [...new Set([logging.access_file ?? '', ...paths])].filter((path) => path !== '')
 }
 

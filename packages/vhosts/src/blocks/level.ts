@@ -3,6 +3,7 @@ import { directiveNames, rulesByName } from '../directives/all-rules.ts'
 import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
 import { harmlessValues, refusalOf } from '../directives/refusal.ts'
 import type { Context, Rule } from '../directives/rule.ts'
+import type { LocationMatch } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { type Directive, decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
@@ -18,11 +19,14 @@ interface Slot {
 /** The directives of a block, read, over those of the block around it. */
 export class Level {
   readonly context: Context
+  /** Of a location. */
+  readonly match: LocationMatch | undefined
   readonly #parent: Level | undefined
   readonly #slots = new Map<string, Slot>()
 
-  constructor(context: Context, parent?: Level) {
+  constructor(context: Context, parent?: Level, match?: LocationMatch) {
     this.context = context
+    this.match = match
     this.#parent = parent
   }
 
@@ -34,8 +38,12 @@ export class Level {
 
   /** The same with inheritance: of the nearest level that has any. */
   nearest<Value>(rule: Rule<Value>): readonly Value[] {
-    if (this.#slots.has(rule.slot)) return this.own(rule)
-    return this.#parent?.nearest(rule) ?? []
+    return this.holder(rule)?.own(rule) ?? []
+  }
+
+  /** The nearest level that has a directive of a rule. */
+  holder(rule: Rule<unknown>): Level | undefined {
+    return this.#slots.has(rule.slot) ? this : this.#parent?.holder(rule)
   }
 
   /** The value of a directive that may be given once, with inheritance. */
@@ -57,12 +65,8 @@ export class Level {
     }
     const rule = candidates.find(({ contexts }) => contexts.includes(this.context))
     if (rule === undefined) {
-      const hint =
-        call.name === 'location' && this.context === 'location'
-          ? 'locations cannot be nested: write the whole prefix or pattern'
-          : undefined
       defineWhatItSets(call.directive, call.tools.variables)
-      call.fail(`"${name}" directive is not allowed here`, undefined, hint)
+      call.fail(`"${name}" directive is not allowed here`)
       return
     }
     if (!this.#isFormRight(rule, call)) return

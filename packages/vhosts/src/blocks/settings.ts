@@ -1,16 +1,19 @@
 import * as answers from '../directives/answers.ts'
 import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
-import type { ContentSpec, FilesSpec, LocationSettings } from '../spec/spec.ts'
+import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
 import type { Level } from './level.ts'
 
 const DEFAULT_INDEX = [['index.html']] as const
 
 function filesSpec(level: Level): FilesSpec | undefined {
-  const dir = level.value(serving.root)
+  const holder = level.holder(serving.root)
+  const [dir] = holder?.own(serving.root) ?? []
   if (dir === undefined) return undefined
   const written = level.nearest(serving.index).flat()
-  return { ...dir, index: written.length > 0 ? written : DEFAULT_INDEX }
+  const match = dir.kind === 'alias' ? holder?.match : undefined
+  const prefix = match !== undefined && 'path' in match ? match.path : ''
+  return { ...dir, prefix, index: written.length > 0 ? written : DEFAULT_INDEX }
 }
 
 function authBasic(level: Level): LocationSettings['authBasic'] {
@@ -29,10 +32,9 @@ function accessLogs(level: Level): readonly string[] {
 }
 
 /** Settings for requests of a level: its own directives, and those that it inherits. */
-export function settingsOf(level: Level, content: ContentSpec): LocationSettings {
+export function settingsOf(level: Level, content: ContentSpec, rewrites: readonly RewriteStep[]): LocationSettings {
   return {
-    // Those of a server run before a location is looked for, and not once more where none is found.
-    rewrites: level.context === 'location' ? level.own(rewriting.rewrite) : [],
+    rewrites,
     files: filesSpec(level),
     // Not inherited, as in nginx.
     tryFiles: level.own(rewriting.tryFiles)[0],
@@ -42,7 +44,8 @@ export function settingsOf(level: Level, content: ContentSpec): LocationSettings
     authBasic: authBasic(level),
     maxBodyBytes: level.value(answers.clientMaxBodySize),
     errorPages: level.nearest(rewriting.errorPage),
-    isInternal: level.own(answers.internal).length > 0,
+    // Unlike most flags, a location inherits it from the one around it.
+    isInternal: level.nearest(answers.internal).length > 0,
     accessLogs: accessLogs(level),
     gzip: level.value(answers.gzip),
     content,

@@ -3,7 +3,8 @@ import type { ServerNameSpec } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import type { VhostProblems } from '../syntax/vhost-problems.ts'
-import type { AppDraft, ServerDraft } from './server.ts'
+import type { AppDraft } from './locations.ts'
+import type { ServerDraft } from './server.ts'
 
 /** A site that vhost files make, before its directory has been looked at. */
 export interface SiteDraft {

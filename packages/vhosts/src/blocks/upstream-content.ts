@@ -64,10 +64,12 @@ function redirects(level: Level, target: PassTarget, match: LocationMatch): Prox
   return written.flatMap((one) => (one === 'off' ? [] : [one === 'default' ? defaultRedirect(target, match) : one]))
 }
 
-function checkUri({ call, host, uri }: PassTarget, match: LocationMatch): void {
-  const isPlace = match.kind === 'pattern' || match.kind === 'named'
+function checkUri({ call, host, uri }: PassTarget, match: LocationMatch, level: Level): void {
+  const isPlace = match.kind === 'pattern' || match.kind === 'named' || level.context === 'if in location'
   if (uri !== undefined && isPlace && isConstant(uri) && isConstant(host)) {
-    call.fail('"proxy_pass" cannot have URI part in location given by regular expression, or inside named location')
+    call.fail(
+      '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement',
+    )
   }
 }
 
@@ -87,7 +89,7 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
       cache: cacheSpec(level, family),
     }
   }
-  checkUri(pass, match)
+  checkUri(pass, match, level)
   const family = proxying.proxyFamily
   return {
     kind: 'proxy',

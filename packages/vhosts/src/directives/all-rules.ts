@@ -1,6 +1,7 @@
 import { type DirectiveFacts, NGINX_DIRECTIVES } from '../nginx/directive-facts.ts'
 import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
+import { ifBlock } from './conditions.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
 import * as rewriting from './rewriting.ts'
@@ -17,6 +18,8 @@ const CONTEXTS: Readonly<Record<string, Context>> = {
   http: 'main',
   server: 'server',
   location: 'location',
+  'if in server': 'if in server',
+  'if in location': 'if in location',
   upstream: 'upstream',
 }
 
@@ -36,16 +39,25 @@ function withoutEffect(name: string, reason: string, facts: DirectiveFacts): Rul
   })
 }
 
+/** Adds the contexts of `if` that the directive has in nginx. */
+function alsoInIf(one: Rule<unknown>): Rule<unknown> {
+  if (!one.contexts.includes('location')) return one
+  const facts = NGINX_DIRECTIVES.get(one.name)?.find(({ contexts }) => contexts.includes('location'))
+  const inIf = facts?.contexts.filter((context) => context === 'if in server' || context === 'if in location') ?? []
+  return inIf.length === 0 ? one : { ...one, contexts: [...one.contexts, ...inIf] }
+}
+
 const working: readonly Rule<unknown>[] = [
   ...Object.values(blocks),
   ...Object.values(serving),
   ...Object.values(rewriting),
+  ifBlock,
   ...Object.values(answers),
   ...Object.values(upstreams),
   ...Object.values(proxyRules),
   ...Object.values(proxyFamily),
   ...Object.values(fastcgiFamily),
-]
+].map(alsoInIf)
 
 const ignored = [...NO_EFFECT].flatMap(([name, reason]) =>
   (NGINX_DIRECTIVES.get(name) ?? []).map((facts) => withoutEffect(name, reason, facts)),

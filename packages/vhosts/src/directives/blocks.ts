@@ -51,7 +51,7 @@ function matchOf(call: DirectiveCall): LocationMatch | undefined {
 
 /** `location match {}`. */
 export const locationBlock = rule<WrittenLocation>('location', {
-  in: ['server'],
+  in: ['server', 'location'],
   args: [1, 2],
   form: 'block',
   isMany: true,

@@ -6,7 +6,6 @@ const REFUSED = byName({
   'redirects are always absolute; to redirect elsewhere, write the full URL': 'absolute_redirect',
   'without it, anyone has access; authorize requests in the upstream, or in middleware.ts of an application': 'auth_request',
   'directory listings are not available; add an index file': 'autoindex',
-  'use the "break" flag of rewrite': 'break',
   'text is sent as UTF-8; convert files in other encodings, or set their Content-Type with add_header': 'charset',
   'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
   'files always have an ETag; it cannot be turned off': 'etag',
@@ -48,7 +47,6 @@ const REFUSED = byName({
     'gzip_disable gzip_http_version gzip_min_length gzip_proxied gzip_types',
   'files are compressed on demand; .gz files next to them are ordinary files': 'gzip_static',
   'set server.engine = "node", which supports HTTP/2 over TLS': 'http2',
-  'use map, location, try_files or a route rule instead': 'if',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'set [rate_limit] in the config file: one budget for each client address over all sites':
     'limit_conn limit_conn_zone limit_req limit_req_zone',
@@ -67,7 +65,6 @@ const REFUSED = byName({
   'the operating system resolves host names; set DNS servers in /etc/resolv.conf': 'resolver',
   'a request must pass allow, deny and auth_basic; "satisfy any" is not available': 'satisfy',
   'the server drops slow clients by its own limits': 'send_timeout',
-  'use map, or write the value where the variable is used': 'set',
   'use map with patterns': 'split_clients',
   'use the "ssl" parameter of listen': 'ssl',
   'client certificates are not supported; without them, anyone has access':

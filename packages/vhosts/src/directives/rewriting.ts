@@ -1,6 +1,7 @@
 import type { ErrorPageSpec, RewriteStep, Template, TryFilesSpec } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { leadingText, trailingText, withoutTrailing } from '../values/template.ts'
+import type { WrittenIf } from './conditions.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { EVERYWHERE, MANY, rule } from './rule.ts'
 
@@ -45,10 +46,31 @@ function parseReturn(call: DirectiveCall): RewriteStep | undefined {
 const steps = { in: ['server', 'location'], slot: 'rewrites', isMany: true } as const
 
 /** `rewrite`. */
-export const rewrite = rule('rewrite', { ...steps, args: [2, 3], parse: parseRewrite })
+export const rewrite = rule<RewriteStep | WrittenIf>('rewrite', { ...steps, args: [2, 3], parse: parseRewrite })
 
 /** `return`. */
 export const returns = rule('return', { ...steps, args: [1, 2], parse: parseReturn })
+
+/** Built-in variables that a request may set. */
+const SETTABLE: ReadonlySet<string> = new Set(['args'])
+
+/** `set`. */
+export const set = rule<RewriteStep>('set', {
+  ...steps,
+  args: 2,
+  parse: (call) => {
+    const name = /^\$([A-Za-z_][A-Za-z0-9_]*)$/.exec(call.arg(0))?.[1]
+    if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(0))}"`, 0)
+    if (call.tools.variables.isBuiltIn(name) && !SETTABLE.has(name))
+      return call.fail(`the duplicate "${name}" variable`, 0, 'it is a built-in variable')
+    call.tools.variables.define(name)
+    const value = call.template(1)
+    return value === undefined ? undefined : { kind: 'set', variable: name, value }
+  },
+})
+
+/** `break`. */
+export const breaks = rule<RewriteStep>('break', { ...steps, args: 0, parse: () => ({ kind: 'break' }) })
 
 function parseLast(call: DirectiveCall, index: number): TryFilesSpec['last'] | undefined {
   const text = call.arg(index)

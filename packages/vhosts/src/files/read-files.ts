@@ -127,11 +127,7 @@ export class VhostFiles {
     }
     const directives = await this.#directives(path, place, `${path}: `)
     if (directives === undefined) return []
-    const known = inPlaceOf(path, directives)
-    if (known === undefined) return this.#expand(directives, [...open, path])
-    this.#areWhole = false
-    this.#problems.add(place, `${path} has a "${known.directive}", which is not supported`, known.hint)
-    return []
+    return this.#expand(directives, [...open, path])
   }
 
   #dirs(from: string): string[] {
@@ -150,33 +146,9 @@ export class VhostFiles {
   }
 }
 
-interface KnownFile {
-  /** A directive that it has on most systems, and that is not known here. */
-  readonly directive: string
-  readonly hint: string
-}
-
-/** Files of other packages that are included in most systems with nginx. No user should have to edit them. */
-const KNOWN_FILES: Readonly<Record<string, KnownFile>> = {
-  'fastcgi-php.conf': {
-    directive: 'set',
-    hint: 'replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;',
-  },
-}
-
 const PARAMETER_FILES: ReadonlySet<string> = new Set(['fastcgi.conf', 'fastcgi_params'])
 
 /** Advice about a missing file that comes with nginx. Undefined for an ordinary file. */
 function withoutNginx(path: string): string[] {
-  const name = basename(path)
-  if (PARAMETER_FILES.has(name)) return ['it is part of nginx; docs/fastcgi.md lists its lines']
-  const hint = Object.hasOwn(KNOWN_FILES, name) ? KNOWN_FILES[name]?.hint : undefined
-  return hint === undefined ? [] : [hint]
-}
-
-/** The replacement for the include of a file that is not supported as it is. Undefined: an ordinary file. */
-function inPlaceOf(path: string, directives: readonly Directive[]): KnownFile | undefined {
-  const name = basename(path)
-  const known = Object.hasOwn(KNOWN_FILES, name) ? KNOWN_FILES[name] : undefined
-  return known !== undefined && directives.some((directive) => directive.name.text === known.directive) ? known : undefined
+  return PARAMETER_FILES.has(basename(path)) ? ['it is part of nginx; docs/fastcgi.md lists its lines'] : []
 }

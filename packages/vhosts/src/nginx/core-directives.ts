@@ -122,13 +122,13 @@ underscores_in_headers hs 1 off
 variables_hash_bucket_size h 1 64
 variables_hash_max_size h 1 1024
 [rewrite]
-break sli 0
+break slIi 0
 if sl{ 1-
-return sli 1-2
-rewrite sli 2-3
-rewrite_log hsli 1 off
-set sli 2
-uninitialized_variable_warn hsli 1 on
+return slIi 1-2
+rewrite slIi 2-3
+rewrite_log hslIi 1 off
+set slIi 2
+uninitialized_variable_warn hslIi 1 on
 [index]
 index hsl 1- index.html
 [headers]

@@ -3,8 +3,17 @@ import { FILTERS_DIRECTIVES } from './filters-directives.ts'
 import { GATEWAYS_DIRECTIVES } from './gateways-directives.ts'
 import { PROXY_DIRECTIVES } from './proxy-directives.ts'
 
-/** The kind of block around a directive, in nginx's words. `if`: in `if {}` of a server or a location. */
-type NginxContext = 'main' | 'events' | 'http' | 'server' | 'location' | 'if' | 'limit_except' | 'upstream'
+/** The kind of block around a directive, in nginx's words. */
+type NginxContext =
+  | 'main'
+  | 'events'
+  | 'http'
+  | 'server'
+  | 'location'
+  | 'if in server'
+  | 'if in location'
+  | 'limit_except'
+  | 'upstream'
 
 /** A directive of nginx as it is there. */
 export interface DirectiveFacts {
@@ -25,7 +34,8 @@ const CONTEXTS: Readonly<Record<string, NginxContext>> = {
   h: 'http',
   s: 'server',
   l: 'location',
-  i: 'if',
+  I: 'if in server',
+  i: 'if in location',
   x: 'limit_except',
   u: 'upstream',
 }

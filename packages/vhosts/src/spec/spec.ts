@@ -64,7 +64,7 @@ export interface ServerSpec {
   readonly certificate: ServerCertificateSpec | undefined
   /** Of `ssl_protocols`; undefined: the version of the configuration. */
   readonly minTlsVersion: '1.2' | '1.3' | undefined
-  /** `rewrite` and `return` of the server level, in their order. They run before a location is looked for. */
+  /** `rewrite`, `return`, `set`, `break` and `if` of the server level, in their order. They run before a location is looked for. */
   readonly rewrites: readonly RewriteStep[]
   /** Settings where no location matches. Its `rewrites` are empty: those of the server have run. */
   readonly fallback: LocationSettings
@@ -74,6 +74,8 @@ export interface ServerSpec {
 export interface LocationSpec extends LocationSettings {
   readonly match: LocationMatch
   readonly place: string
+  /** Locations inside of it. */
+  readonly locations: readonly LocationSpec[]
 }
 
 /** Prefixes are compared with the decoded path. `first`: `^~`, no regular expression is tried when it is the longest one. */
@@ -86,7 +88,7 @@ export type LocationMatch =
 
 /** Settings for requests of a location, or of a server outside of all locations. */
 export interface LocationSettings {
-  /** `rewrite` and `return` of this level, in their order. */
+  /** `rewrite`, `return`, `set`, `break` and `if` of this level, in their order. */
   readonly rewrites: readonly RewriteStep[]
   /** undefined: nothing is served from disk. */
   readonly files: FilesSpec | undefined
@@ -119,10 +121,32 @@ export type RewriteStep =
     }
   /** `text`: body, or target of a redirect. */
   | { readonly kind: 'return'; readonly status: number; readonly text: Template | undefined }
+  | { readonly kind: 'set'; readonly variable: string; readonly value: Template }
+  | { readonly kind: 'break' }
+  | {
+      readonly kind: 'if'
+      readonly condition: ConditionSpec
+      readonly steps: readonly RewriteStep[]
+      /** Settings from then on, those of the location included; undefined: an `if` of a server has none. */
+      readonly settings: LocationSettings | undefined
+    }
+
+/** The condition of `if`. */
+export type ConditionSpec = (
+  | { readonly kind: 'filled'; readonly value: Template }
+  | { readonly kind: 'equal'; readonly value: Template; readonly text: Template }
+  | { readonly kind: 'match'; readonly value: Template; readonly pattern: PatternSpec }
+  | { readonly kind: 'file'; readonly test: FileTest; readonly path: Template }
+) & { readonly isNegated: boolean }
+
+/** `-f`, `-d`, `-e` and `-x`. */
+export type FileTest = 'file' | 'directory' | 'any' | 'executable'
 
 export interface FilesSpec {
   /** `root`: the path is added to it. `alias`: it stands for the location's prefix, or for the whole path of a pattern. */
   readonly kind: 'root' | 'alias'
+  /** The text of the location with the `alias`, for which it stands; "" for a pattern, and with `root`. */
+  readonly prefix: string
   /** Absolute. */
   readonly dir: Template
   readonly index: readonly Template[]

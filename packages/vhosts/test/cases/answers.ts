@@ -35,17 +35,6 @@ export const answersCases: readonly VhostCase[] = [
   ['main', 'alias /x;', ['1:1: "alias" directive is not allowed here']],
   ['server', 'alias /x;', ['1:1: "alias" directive is not allowed here']],
   ['server', 'internal;', ['1:1: "internal" directive is not allowed here']],
-  [
-    'location',
-    'if ($a) { return 200; }',
-    ['1:1: directive "if" is not available here (use map, location, try_files or a route rule instead)'],
-  ],
-  [
-    'server',
-    'if ($host = x) { return 403; }',
-    ['1:1: directive "if" is not available here (use map, location, try_files or a route rule instead)'],
-    'differs',
-  ],
   ['server', 'root /a; root /b;', ['1:10: "root" directive is duplicate (first at 2:1)']],
   [
     'location',

@@ -18,7 +18,7 @@ import { hasApp, redact } from '@svc/config'
 import type { CallOptions, RpcCall, RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
 import { type L0ListQuery, type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
-import type { ContentSpec, ServerNameSpec, WebSpec } from '@svc/vhosts'
+import { type ContentSpec, locationsOf, type ServerNameSpec, type WebSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
 import { storedPages } from '../isr/stored-pages.ts'
@@ -263,19 +263,19 @@ export function hostsBeside(generation: Pick<ServingGeneration, 'matchHost'>, ho
 
 /** The servers of vhost files as endpoints list them. */
 export function vhostSummaries({ servers }: WebSpec): readonly VhostSummary[] {
-  return servers.map(({ site, place, listen, names, locations, fallback }) => ({
-    site,
-    place,
-    listen: listen.map(({ address }) => address),
-    default_for: listen.filter(({ isDefault }) => isDefault).map(({ address }) => address),
-    names: names.map(nameOf),
+  return servers.map((server) => ({
+    site: server.site,
+    place: server.place,
+    listen: server.listen.map(({ address }) => address),
+    default_for: server.listen.filter(({ isDefault }) => isDefault).map(({ address }) => address),
+    names: server.names.map(nameOf),
     locations: [
-      ...locations.map((location) => ({
+      ...locationsOf(server).map((location) => ({
         ...contentOf(location.content),
         match: locationText(location.match),
         place: location.place,
       })),
-      { ...contentOf(fallback.content), match: '', place },
+      { ...contentOf(server.fallback.content), match: '', place: server.place },
     ],
   }))
 }

@@ -1,6 +1,14 @@
 import { entryOf, Pacer } from '@svc/core'
 import { type HostMatchKind, parseHost } from '@svc/http'
-import { type CaptureSink, type Captures, type ServerEntry, type ServerSpec, ServerTable, type WebSpec } from '@svc/vhosts'
+import {
+  type CaptureSink,
+  type Captures,
+  type ServerEntry,
+  type ServerSpec,
+  ServerTable,
+  settingsOfServer,
+  type WebSpec,
+} from '@svc/vhosts'
 import type { SiteRuntime } from './site-runtime.ts'
 
 /** A server of a vhost file that a host led to, with the captures of its name. */
@@ -43,9 +51,9 @@ class NameCaptures implements CaptureSink {
 /** Ids of the sites that belong to servers of vhost files: they are not on every address. */
 function sitesOfVhosts({ servers }: WebSpec): ReadonlySet<string> {
   const ids = new Set<string>()
-  for (const { site, fallback, locations } of servers) {
-    ids.add(site)
-    for (const { content } of [fallback, ...locations]) if (content.kind === 'app') ids.add(content.site)
+  for (const server of servers) {
+    ids.add(server.site)
+    for (const { content } of settingsOfServer(server)) if (content.kind === 'app') ids.add(content.site)
   }
   return ids
 }

@@ -5,6 +5,7 @@ import { addressOfListenName, type Config, type SiteConfig } from '@svc/config'
 import { ServerNames } from '@svc/engine'
 import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
+import { settingsOfServer } from '@svc/vhosts'
 import { Authenticator } from '../access/authenticator.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import { type Affinity, affinityOf } from './affinity.ts'
@@ -72,8 +73,8 @@ export function retireSites(previous: ServingGeneration | undefined, next: Servi
  */
 function largestBody({ web, config }: GenerationSpec): number {
   let largest = config.server.max_body_bytes
-  for (const { fallback, locations } of web.servers) {
-    for (const { maxBodyBytes, errorPages } of [fallback, ...locations]) {
+  for (const server of web.servers) {
+    for (const { maxBodyBytes, errorPages } of settingsOfServer(server)) {
       const showsTooLarge = errorPages.some(({ statuses }) => statuses.includes(413))
       if (maxBodyBytes === 0 || showsTooLarge) return Number.POSITIVE_INFINITY
       largest = Math.max(largest, maxBodyBytes ?? 0)

@@ -11,6 +11,7 @@ import {
   LocationTable,
   type ServerSpec,
 } from '@svc/vhosts'
+import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
@@ -23,7 +24,7 @@ export interface CompiledLocation {
   /** undefined: the settings where no location matches. */
   readonly match: LocationMatch | undefined
   readonly matchedPrefix: string
-  readonly rewrite: (request: Rewritable) => RewriteOutcome
+  readonly rewrite: (request: Rewritable<CompiledLocation>) => RewriteOutcome
   readonly files: FilePaths | undefined
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly access: AccessCheck | undefined
@@ -36,21 +37,24 @@ export interface CompiledLocation {
   readonly fieldsLastMs: number
 }
 
-/** Compiles the settings of a location, or of a server outside all locations. */
-function compileLocation(
-  settings: LocationSettings | LocationSpec,
-  templates: Templates,
-  handlers: LocationHandlers,
-): CompiledLocation {
-  const match = 'match' in settings ? settings.match : undefined
+/** What servers are compiled with. */
+interface CompileTools {
+  readonly templates: Templates
+  readonly files: FileLookup
+  readonly handlers: LocationHandlers
+}
+
+/** Compiles the settings of a location, of an `if` in one, or of a server outside all locations. */
+function compileLocation(settings: LocationSettings, match: LocationMatch | undefined, tools: CompileTools): CompiledLocation {
   const { files, expires, content } = settings
+  const { templates, handlers } = tools
+  const locationOf = (inner: LocationSettings) => compileLocation(inner, match, tools)
   return {
     settings,
     match,
     matchedPrefix: match !== undefined && 'path' in match ? match.path : '',
-    // The server's own have run by then.
-    rewrite: compileRewrites(match === undefined ? [] : settings.rewrites, templates),
-    files: files === undefined ? undefined : compileFilePaths(files, match, templates),
+    rewrite: compileRewrites(settings.rewrites, { ...tools, locationOf }),
+    files: files === undefined ? undefined : compileFilePaths(files, templates),
     index: (files?.index ?? []).map((name) => templates.of(name)),
     access: compileAccess(settings.access),
     addFields: compileFields(settings, templates),
@@ -130,22 +134,29 @@ function isNotOfLifetime([name]: readonly [name: string, value: string]): boolea
 /** A server, ready to answer. */
 export interface CompiledServer {
   readonly spec: ServerSpec
-  readonly rewrite: (request: Rewritable) => RewriteOutcome
+  readonly rewrite: (request: Rewritable<CompiledLocation>) => RewriteOutcome
   readonly locations: LocationTable<CompiledLocation>
   readonly fallback: CompiledLocation
 }
 
+function compileLocations(locations: readonly LocationSpec[], tools: CompileTools): LocationTable<CompiledLocation> {
+  return new LocationTable(
+    locations.map((location) => ({
+      match: location.match,
+      addsSlash: location.content.kind === 'proxy' || location.content.kind === 'fastcgi',
+      value: compileLocation(location, location.match, tools),
+      nested: location.locations.length === 0 ? undefined : compileLocations(location.locations, tools),
+    })),
+  )
+}
+
 /** Compiles a server. */
-export function compileServer(spec: ServerSpec, templates: Templates, handlers: LocationHandlers): CompiledServer {
-  const entries = spec.locations.map((location) => ({
-    match: location.match,
-    addsSlash: location.content.kind === 'proxy' || location.content.kind === 'fastcgi',
-    value: compileLocation(location, templates, handlers),
-  }))
+export function compileServer(spec: ServerSpec, tools: CompileTools): CompiledServer {
+  const fallback = compileLocation(spec.fallback, undefined, tools)
   return {
     spec,
-    rewrite: compileRewrites(spec.rewrites, templates),
-    locations: new LocationTable(entries),
-    fallback: compileLocation(spec.fallback, templates, handlers),
+    rewrite: compileRewrites(spec.rewrites, { ...tools, locationOf: () => fallback }),
+    locations: compileLocations(spec.locations, tools),
+    fallback,
   }
 }

@@ -1,11 +1,13 @@
 import { posix } from 'node:path'
-import type { CompiledTemplate, FastcgiSpec, FilesSpec, LocationMatch } from '@svc/vhosts'
+import type { CompiledTemplate, FastcgiSpec, FilesSpec } from '@svc/vhosts'
 import { readForAnswer, type Templates } from './templates.ts'
 import type { ScriptPath, VariableInput } from './variables.ts'
 
 /** Finds the file of a request. */
 export interface FilePaths {
   readonly kind: FilesSpec['kind']
+  /** The text of the location with the `alias`; "" for a pattern, and with `root`. */
+  readonly prefix: string
   /** `$document_root`. */
   dir(input: VariableInput): string
   /**
@@ -16,14 +18,15 @@ export interface FilePaths {
 }
 
 /** Compiles `root` or `alias` of a location. */
-export function compileFilePaths(spec: FilesSpec, match: LocationMatch | undefined, templates: Templates): FilePaths {
+export function compileFilePaths(spec: FilesSpec, templates: Templates): FilePaths {
   const template = templates.of(spec.dir)
   const fixed = fixedPartOf(spec)
-  const skipped = spec.kind === 'alias' && match !== undefined && 'path' in match ? match.path.length : 0
-  const isPattern = spec.kind === 'alias' && match?.kind === 'pattern'
+  const skipped = spec.prefix.length
+  const isPattern = spec.kind === 'alias' && spec.prefix === ''
   const dir = (input: VariableInput) => readForAnswer(input, template)
   return {
     kind: spec.kind,
+    prefix: spec.prefix,
     dir,
     path(input, uri, isWhole) {
       const base = dir(input)

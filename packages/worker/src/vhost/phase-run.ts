@@ -112,6 +112,8 @@ export abstract class PhaseRun {
     this.comeTo(location)
     state.mustFindLocation = false
     const outcome = location.rewrite(state)
+    // An `if` has settings of its own.
+    if (state.location !== location) this.comeTo(state.location)
     if (outcome.kind !== 'on') return this.rewriteEnded(outcome)
     if (!state.mustFindLocation) return this.visit()
     return state.mayChange() ? this.#findLocation() : this.fail(500)

@@ -1,10 +1,13 @@
 import { unescapeRedirect } from '@svc/http'
-import { Pattern, type RewriteStep, splitAtQuestion } from '@svc/vhosts'
+import { type LocationSettings, Pattern, type RewriteStep, splitAtQuestion } from '@svc/vhosts'
+import { compileCondition, type FileLookup } from './conditions.ts'
 import { readForAnswer as read, type Templates } from './templates.ts'
 import type { VariableInput } from './variables.ts'
 
 /** A request whose path can be rewritten. */
-export interface Rewritable extends VariableInput {
+export interface Rewritable<Location> extends VariableInput {
+  /** Where it is: `if` changes it. */
+  location: Location
   uri: string
   args: string
   quotesCaptures: boolean
@@ -12,6 +15,10 @@ export interface Rewritable extends VariableInput {
   readonly isQuoted: boolean
   /** The path was rewritten. `isFinal`: no other location is searched (`break`). */
   rewritten(isFinal: boolean): void
+  /** Replaces `$args`. */
+  setArgs(args: string): void
+  /** No other location is searched, whatever has been rewritten. */
+  endRewriting(): void
 }
 
 /** How a level of rewriting ends. */
@@ -21,7 +28,15 @@ export type RewriteOutcome =
   | { readonly kind: 'text'; readonly status: number; readonly text: string }
   | { readonly kind: 'status'; readonly status: number }
 
-type Step = (request: Rewritable) => RewriteOutcome | 'next'
+type Step<Location> = (request: Rewritable<Location>) => RewriteOutcome | 'next'
+
+/** What steps are compiled with. */
+interface RewriteTools<Location> {
+  readonly templates: Templates
+  readonly files: FileLookup
+  /** Makes the location that an `if` leads to. */
+  readonly locationOf: (settings: LocationSettings) => Location
+}
 
 const on: RewriteOutcome = { kind: 'on' }
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -31,22 +46,71 @@ export function isRedirect(status: number): boolean {
   return redirects.has(status)
 }
 
-/** Compiles `rewrite` and `return` of one level; the result runs them in their order. */
-export function compileRewrites(steps: readonly RewriteStep[], templates: Templates): (request: Rewritable) => RewriteOutcome {
+/** Compiles the rewriting of one level; the result runs it in its order. */
+export function compileRewrites<Location>(
+  steps: readonly RewriteStep[],
+  tools: RewriteTools<Location>,
+): (request: Rewritable<Location>) => RewriteOutcome {
   if (steps.length === 0) return () => on
-  const compiled = steps.map((step) =>
-    step.kind === 'return' ? compileReturn(step, templates) : compileRewrite(step, templates),
-  )
+  const run = inOrder(steps.map((step) => compileStep(step, tools)))
   return (request) => {
-    for (const step of compiled) {
-      const outcome = step(request)
-      if (outcome !== 'next') return outcome
-    }
-    return on
+    const outcome = run(request)
+    return outcome === 'next' ? on : outcome
   }
 }
 
-function compileReturn({ status, text }: Extract<RewriteStep, { kind: 'return' }>, templates: Templates): Step {
+function inOrder<Location>(steps: readonly Step<Location>[]): Step<Location> {
+  return (request) => {
+    for (const step of steps) {
+      const outcome = step(request)
+      if (outcome !== 'next') return outcome
+    }
+    return 'next'
+  }
+}
+
+function compileStep<Location>(step: RewriteStep, tools: RewriteTools<Location>): Step<Location> {
+  switch (step.kind) {
+    case 'return':
+      return compileReturn(step, tools.templates)
+    case 'rewrite':
+      return compileRewrite(step, tools.templates)
+    case 'set':
+      return compileSet(step, tools.templates)
+    case 'break':
+      return (request) => {
+        request.endRewriting()
+        return on
+      }
+    case 'if':
+      return compileIf(step, tools)
+  }
+}
+
+function compileSet<Location>({ variable, value }: StepOf<'set'>, templates: Templates): Step<Location> {
+  const template = templates.of(value)
+  return (request) => {
+    const text = read(request, template)
+    if (variable === 'args') request.setArgs(text)
+    else request.setVariable(variable, text)
+    return 'next'
+  }
+}
+
+function compileIf<Location>({ condition, steps, settings }: StepOf<'if'>, tools: RewriteTools<Location>): Step<Location> {
+  const isTrue = compileCondition(condition, tools)
+  const run = inOrder(steps.map((step) => compileStep(step, tools)))
+  const location = settings === undefined ? undefined : tools.locationOf(settings)
+  return (request) => {
+    if (!isTrue(request)) return 'next'
+    if (location !== undefined) request.location = location
+    return run(request)
+  }
+}
+
+type StepOf<Kind extends RewriteStep['kind']> = Extract<RewriteStep, { kind: Kind }>
+
+function compileReturn<Location>({ status, text }: StepOf<'return'>, templates: Templates): Step<Location> {
   if (text === undefined && status >= 400) return () => ({ kind: 'status', status })
   const template = text === undefined ? undefined : templates.of(text)
   return (request) => {
@@ -55,10 +119,10 @@ function compileReturn({ status, text }: Extract<RewriteStep, { kind: 'return' }
   }
 }
 
-function compileRewrite(step: Extract<RewriteStep, { kind: 'rewrite' }>, templates: Templates): Step {
+function compileRewrite<Location>(step: StepOf<'rewrite'>, templates: Templates): Step<Location> {
   const pattern = new Pattern(step.pattern)
   const status = redirectStatusOf(step)
-  const replace = status === undefined ? insideOf(step, templates) : redirectOf(step, status, templates)
+  const replace: Step<Location> = status === undefined ? insideOf(step, templates) : redirectOf(step, status, templates)
   return (request) => {
     if (pattern.test(request.uri, request)) return replace(request)
     // As with nginx, not even those of the location are left.
@@ -67,14 +131,14 @@ function compileRewrite(step: Extract<RewriteStep, { kind: 'rewrite' }>, templat
   }
 }
 
-function redirectStatusOf({ then, replacement }: Extract<RewriteStep, { kind: 'rewrite' }>): number | undefined {
+function redirectStatusOf({ then, replacement }: StepOf<'rewrite'>): number | undefined {
   if (then === 'permanent') return 301
   const [first] = replacement
   const isUrl = typeof first === 'string' ? /^https?:\/\//.test(first) : first?.variable === 'scheme'
   return then === 'redirect' || isUrl ? 302 : undefined
 }
 
-function redirectOf(step: Extract<RewriteStep, { kind: 'rewrite' }>, status: number, templates: Templates): Step {
+function redirectOf<Location>(step: StepOf<'rewrite'>, status: number, templates: Templates): Step<Location> {
   const template = templates.of(step.replacement)
   const hasArgs = splitAtQuestion(step.replacement) !== undefined
   return (request) => {
@@ -86,7 +150,7 @@ function redirectOf(step: Extract<RewriteStep, { kind: 'rewrite' }>, status: num
   }
 }
 
-function insideOf({ replacement, then, keepsArgs }: Extract<RewriteStep, { kind: 'rewrite' }>, templates: Templates): Step {
+function insideOf<Location>({ replacement, then, keepsArgs }: StepOf<'rewrite'>, templates: Templates): Step<Location> {
   const split = splitAtQuestion(replacement)
   const path = templates.of(split?.[0] ?? replacement)
   const query = split === undefined ? undefined : templates.of(split[1])
@@ -106,7 +170,7 @@ function insideOf({ replacement, then, keepsArgs }: Extract<RewriteStep, { kind:
 }
 
 /** Captures that go into a URL are escaped where the path had been. */
-function quoting(request: Rewritable, make: () => string): string {
+function quoting(request: Pick<Rewritable<unknown>, 'quotesCaptures' | 'isQuoted'>, make: () => string): string {
   request.quotesCaptures = request.isQuoted
   const text = make()
   request.quotesCaptures = false

@@ -13,7 +13,7 @@ const WITH_VALIDATORS: ReadonlySet<number> = new Set([200, 206, 304])
 const OF_WHOLE_FILES = ['last-modified', 'accept-ranges']
 
 /** One request at its server, after rewriting and inner redirects so far. */
-export class RunState implements Rewritable {
+export class RunState implements Rewritable<CompiledLocation> {
   readonly context: RequestContext
   readonly compiled: CompiledServer
   readonly server: ServerSpec
@@ -94,6 +94,16 @@ export class RunState implements Rewritable {
     this.isAsSent = false
     if (isFinal) this.isPrefixValid = false
     this.mustFindLocation = !isFinal
+  }
+
+  setArgs(args: string): void {
+    this.args = args
+    this.isAsSent = false
+  }
+
+  endRewriting(): void {
+    if (this.mustFindLocation) this.isPrefixValid = false
+    this.mustFindLocation = false
   }
 
   /** Counts a change of the path. False: there were too many. */

@@ -33,9 +33,9 @@ export function splitArgs(text: string): { readonly uri: string; readonly args: 
 
 /** With `alias`, a candidate is relative to the location; a text with expanded variables may contain the location's text already. */
 function uriOf({ location }: RunState, candidate: string, isFixed: boolean): string {
-  const { files, matchedPrefix } = location
-  if (files?.kind !== 'alias' || matchedPrefix === '') return candidate
-  return !isFixed && candidate.startsWith(matchedPrefix) ? candidate : matchedPrefix + candidate
+  const { files } = location
+  if (files?.kind !== 'alias' || files.prefix === '') return candidate
+  return !isFixed && candidate.startsWith(files.prefix) ? candidate : files.prefix + candidate
 }
 
 /**
@@ -43,8 +43,8 @@ function uriOf({ location }: RunState, candidate: string, isFixed: boolean): str
  * twice: `/app//app/index.php?$args`.
  */
 function lastOf({ location }: RunState, uri: string, isFixed: boolean): string {
-  const { files, matchedPrefix } = location
-  return files?.kind === 'alias' && !isFixed && uri.startsWith(matchedPrefix) ? uri.slice(matchedPrefix.length) : uri
+  const { files } = location
+  return files?.kind === 'alias' && !isFixed && uri.startsWith(files.prefix) ? uri.slice(files.prefix.length) : uri
 }
 
 function isConstant(template: Template): boolean {
@@ -52,7 +52,7 @@ function isConstant(template: Template): boolean {
 }
 
 function found(state: RunState, uri: string, isDirectory: boolean): void {
-  const isPattern = state.location.files?.kind === 'alias' && state.location.matchedPrefix === ''
+  const isPattern = state.location.files?.kind === 'alias' && state.location.files.prefix === ''
   // The path of a pattern with `alias` stands for all of it; only a file is added.
   if (isPattern && isDirectory) return
   state.uri = uri

@@ -56,7 +56,7 @@ export class VhostRuntimes {
     const compiled = new Map<ServerSpec, CompiledServer>()
     const pacer = new Pacer()
     for (const spec of servers) {
-      compiled.set(spec, compileServer(spec, templates, handlers))
+      compiled.set(spec, compileServer(spec, { templates, handlers, files: this.#shared.files }))
       if (pacer.isDue) await pacer.rest()
     }
     this.#runtimes.set(generation, new VhostRuntime({ ...this.#shared, templates }, compiled))

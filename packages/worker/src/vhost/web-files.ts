@@ -52,6 +52,17 @@ export class WebFiles implements FileSource {
     }
   }
 
+  /** Returns true for a file that its owner may execute; a directory is one too. */
+  isExecutable(path: string): boolean {
+    try {
+      const stat = statSync(nameOf(path), { throwIfNoEntry: false })
+      return stat !== undefined && (stat.mode & constants.S_IXUSR) !== 0
+    } catch (error) {
+      this.#failed(error, path)
+      return false
+    }
+  }
+
   find(path: string): FileVersion | 'directory' | undefined {
     const found = this.see(path)
     if (found === 'broken') throw unreadable(path, undefined)
