@@ -73,6 +73,11 @@ upstream = "http://${upstream.host}"
 name = "tick"
 schedule = "* * * * * *"
 handler = "http::POST /tick/now?x=1"
+
+[[waf.rules]]
+id = "no-tick"
+action = "block"
+when = { path = "^/tick/now$" }
 `
   const start = (id: string) => startServer(t, { config: `${config}\n[scaling]\ninstance_id = "${id}"\n` })
   const [a, b] = await Promise.all([start('web-a'), start('web-b')])
@@ -94,6 +99,16 @@ handler = "http::POST /tick/now?x=1"
     const own = upstream.seen.find((seen) => seen['x-probe'] === 'mine')
     assert.ok(own)
     assert.equal(own['x-svc-task'], undefined)
+  })
+
+  await t.test('pass the firewall, and clients do not', async () => {
+    const sent = await fetchHttp(`${a.url}/tick/now?x=1`, {
+      host: 'one.localhost',
+      method: 'POST',
+      headers: { 'x-svc-task': 'tick' },
+    })
+    assert.equal(sent.status, 403)
+    assert.ok((await runsOf(a)).some(({ state }) => state === 'ok'))
   })
 
   await t.test('can be disabled and run by hand, and report a failure', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fetchHttp, type Server, startServer, tempDir, tempSite, waitFor } from '@svc/testkit'
+import { Child, fetchHttp, type Server, startServer, svcCommand, tempDir, tempSite, waitFor } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 
 const API = '/__svc/admin/api/waf'
@@ -119,5 +119,18 @@ hostnames = ["localhost", "127.0.0.1"]
     assert.equal(reloaded.status, 200)
     assert.deepEqual(await statusesOf(server, '/b.txt'), [403])
     assert.deepEqual(await statusesOf(server, '/c.txt'), [403])
+  })
+
+  await t.test('svc config reset ends a rule and a mode that were set at run time', async () => {
+    const reset = async (key: string) => {
+      const command = new Child(t, svcCommand, ['config', 'reset', key, '--config', server.configFile ?? ''], { env })
+      return (await command.exited).code
+    }
+    assert.equal((await ask(server, 'PUT', '/mode', { mode: 'off' })).status, 200)
+    assert.equal(await reset('waf.rules.added'), 0)
+    assert.deepEqual(await statusesOf(server, '/b.txt'), [200])
+    assert.equal(await reset('waf.mode'), 0)
+    assert.deepEqual([await statusesOf(server, '/b.txt'), await statusesOf(server, '/c.txt')], [[403], [200]])
+    assert.notEqual(await reset('waf.rules.added'), 0)
   })
 })

@@ -96,6 +96,8 @@ test('a tenant sees and changes rules of the firewall that are bound to its own 
   }
   await order('mine', 'shop', true)
   await order('of-shop', 'shop', false)
+  const isLimited = plane.calls.map((call) => (call as { setRule: { isOfTenant?: boolean } }).setRule.isOfTenant)
+  assert.deepEqual(isLimited, [true, true])
   await waf.removeRule({ id: 'of-shop', username: 'tom' })
   assert.equal(plane.calls.length, 3)
   await assert.rejects(order('mine', undefined, true), { code: 'NOT_FOR_TENANTS' })

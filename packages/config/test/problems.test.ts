@@ -335,3 +335,17 @@ test('a pattern of the firewall that is wrong, or needs too much memory, is a mi
     /^svc\.config\.toml:6:1: waf\.rules\[0\]\.when\.query: the pattern cannot be used: it needs too much memory/,
   )
 })
+
+test('rules of the firewall that have too many patterns together are one mistake', async (t) => {
+  const fieldsOf = (rule: number) => Array.from({ length: 16 }, (_, at) => `x-${at} = "${rule}x${at}"`).join(', ')
+  const rule = (at: number) => `[[waf.rules]]\nid = "r${at}"\naction = "block"\nwhen = { header = { ${fieldsOf(at)} } }\n`
+  const rules = (count: number) => Array.from({ length: count }, (_, at) => rule(at)).join('')
+  assert.equal((await loadText(t, rules(125))).result.ok, true)
+  const { dir, result } = await loadText(t, rules(126))
+  const problems = problemLines(dir, result)
+  assert.equal(problems.length, 1)
+  assert.match(
+    problems[0] ?? '',
+    /waf\.rules: the rules have more than 2000 different patterns \(use shorter patterns, or fewer\)$/,
+  )
+})

@@ -56,6 +56,8 @@ export const wafRuleOrder = guard.object({
   rule: guard.anything,
   /** True: the rule must not exist yet. False: it must. */
   isNew: guard.boolean,
+  /** True: the rules of all sites of the tenant must stay within its limits. */
+  isOfTenant: guard.optional(guard.boolean),
   username: guard.string,
 })
 export type WafRuleOrder = Guarded<typeof wafRuleOrder>

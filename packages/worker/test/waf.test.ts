@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { writeFiles } from '@svc/testkit'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
 const rule = (id: string, when: string, more = '') =>
@@ -52,6 +53,29 @@ test('a rule of a site leaves other sites alone', async (t) => {
   )
   assert.equal((await server.get('/a.txt')).status, 200)
   assert.equal((await server.get('/a.txt', { host: 'blog.test' })).status, 403)
+})
+
+test('rules and packs come before the servers and locations of vhost files', async (t) => {
+  const server = await PipelineServer.start(t, [files])
+  server.listen = [{ name: '127.0.0.1:8080', host: '127.0.0.1', port: 8080 }]
+  writeFiles(server.dir, {
+    'html/a.txt': 'a file',
+    'v.conf': `server { listen 127.0.0.1:8080; server_name v.test; root ${server.dir}/html;
+      location = /text { return 200 text; } location /up/ { proxy_pass http://127.0.0.1:1; } }
+      server { listen 127.0.0.1:8080; server_name site.test; location / { svc_app shop; } }`,
+  })
+  const vhosts = '[server]\nvhosts = ["v.conf"]\n[waf.packs]\ntraversal = "block"\n'
+  const ofShop = rule('of-shop', 'query = "shop"').replace('action', 'site = "shop"\naction')
+  await server.reload([files], `${vhosts}${rule('bad', 'query = "bad"')}${ofShop}`)
+  const status = async (path: string, host = 'v.test') => (await server.get(path, { host, listener: '127.0.0.1:8080' })).status
+  for (const path of ['/a.txt', '/text', '/up/x', '/none']) {
+    const open = await status(path)
+    assert.notEqual(open, 403, path)
+    assert.deepEqual([await status(`${path}?bad`), await status(`${path}?file=../../etc/passwd`)], [403, 403], path)
+    assert.equal(await status(`${path}?shop`), open, 'the rule is of another site')
+  }
+  assert.deepEqual([await status('/a.txt', 'site.test'), await status('/a.txt?bad', 'site.test')], [200, 403])
+  assert.deepEqual([await status('/a.txt?shop', 'shop.test'), server.wafEvents.length > 0], [403, true])
 })
 
 test('a rule looks at the body before its handler gets it whole', async (t) => {

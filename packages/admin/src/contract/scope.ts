@@ -158,7 +158,7 @@ function wafFor(waf: Waf, own: Sites): Waf {
       if (!order.isNew) requireRule(order.id)
       if (site === undefined) throw new AdminError('NOT_FOR_TENANTS', { operation: ofWhole })
       requireSite(own, site)
-      await waf.setRule(order)
+      await waf.setRule({ ...order, isOfTenant: true })
     },
     removeRule: async (order) => {
       requireRule(order.id)

@@ -42,7 +42,7 @@ export interface Waf {
   events(query: WafEventQuery): Promise<WafEventPage>
   /** Resolves when every worker follows. @throws SUP_OVERRIDE */
   setMode(order: WafModeOrder): Promise<void>
-  /** Adds or replaces a rule; resolves when every worker follows. @throws SUP_RULE_EXISTS, SUP_UNKNOWN_RULE, SUP_OVERRIDE */
+  /** Adds or replaces a rule; resolves when every worker follows. @throws SUP_RULE_EXISTS, SUP_UNKNOWN_RULE, SUP_RULE_LIMIT, SUP_OVERRIDE */
   setRule(order: Omit<WafRuleOrder, 'rule'> & { readonly rule: WafRuleSummary }): Promise<void>
   /** Resolves when every worker follows. @throws SUP_UNKNOWN_RULE, SUP_OVERRIDE */
   removeRule(order: WafRemoval): Promise<void>

@@ -2,7 +2,6 @@ import type { WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
 import { type Finding, findingIf } from '../values/finding.ts'
 import { scheduleProblem } from '../values/schedule.ts'
-import { rulesProblem } from '../values/waf-pattern.ts'
 import { checkRouteRules } from './route-rules.ts'
 import { checkUniqueNames, type PlaceOf } from './unique-names.ts'
 
@@ -15,7 +14,6 @@ export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Fin
     ...checkRouteRules(config, new Set(web.upstreams.map(({ name }) => name))),
     ...checkObs(config),
     ...checkTasks(config, web),
-    ...checkWaf(config),
     ...checkUniqueNames(config, placeOf),
   ]
 }
@@ -94,12 +92,6 @@ function checkTasks({ tasks, sites, apps }: Config, { servers }: WebSpec): Findi
       ...findingIf(!hasHost, ['tasks', index, 'host'], 'is required, since there is no site'),
     ]
   })
-}
-
-/** Checks what the rules of the firewall need together. */
-function checkWaf({ waf }: Config): Finding[] {
-  const problem = rulesProblem(waf.rules)
-  return findingIf(problem !== undefined, ['waf', 'rules'], problem ?? '', 'use shorter patterns, or fewer')
 }
 
 function checkSitePair(site: Config['sites'][number], index: number): Finding[] {

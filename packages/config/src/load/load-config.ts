@@ -5,6 +5,7 @@ import type { ConfigProblem, WebSpec } from '@svc/vhosts'
 import { loadCertificates } from '../certificates/load-certificates.ts'
 import type { LoadedCertificate } from '../certificates/read-certificate.ts'
 import { checkConfig } from '../checks/check-config.ts'
+import { checkWaf } from '../checks/check-waf.ts'
 import { completeConfig, type MachineProperties } from '../schema/computed-defaults.ts'
 import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
@@ -108,6 +109,7 @@ async function resolveAll(
   const isListenGiven = valueAt(document.data, ['server', 'listen']) !== undefined
   const checked = [
     ...checkConfig(config, vhosts.web, placeOf),
+    ...(await checkWaf(config)),
     ...checkListen(config, vhosts.web, isListenGiven),
     ...certificates.findings,
     ...plugins.findings,

@@ -64,6 +64,8 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_UNKNOWN_RULE: { status: 404, exposable: true, template: 'the firewall has no rule "{id}"' },
   /** The firewall has a rule of this id. */
   SUP_RULE_EXISTS: { status: 409, exposable: true, template: 'the firewall has a rule "{id}" already' },
+  /** The rules of the firewall for the sites of a tenant have reached their limits. */
+  SUP_RULE_LIMIT: { status: 409, exposable: true, template: 'rule "{id}" cannot be added for this tenant: {why}; remove others' },
   /** A configuration cannot be checked now: other checks are queued, or it took too long. */
   SUP_CONFIG_CHECK: { status: 503, retryable: true, exposable: true },
   /** The configuration has no such upstream group, or the group has no such server. */

@@ -159,7 +159,7 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
 function makeCounts(
   { deps, access, logFiles }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
-): Pick<MasterParts, 'metrics' | 'rateLimits' | 'ruleRates' | 'wafEvents'> {
+): Pick<MasterParts, 'metrics' | 'rateLimits' | 'ruleRates' | 'wafEvents' | 'wafChanges'> {
   const rateLimits = makeRateLimits(access, deps, { workers, caches })
   const metrics = new MetricsCollector(deps.timings.metricsTimeoutMs, {
     generation: () => access.get().generation,

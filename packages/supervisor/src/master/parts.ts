@@ -1,5 +1,5 @@
 import type { ConfigSource, LoadResult } from '@svc/config'
-import type { Clock } from '@svc/core'
+import type { Clock, Gate } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -87,6 +87,8 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly rateLimits: RateLimits
   readonly ruleRates: RuleRates
   readonly wafEvents: WafEvents
+  /** Changes of rules of the firewall, one at a time. */
+  readonly wafChanges: Gate
   readonly tasks: TaskScheduler
   readonly plugins: SwitchedPlugins
   readonly releases: Releases

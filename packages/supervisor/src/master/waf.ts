@@ -1,5 +1,7 @@
+import { tenantRulesProblem, type WafRule } from '@svc/config'
+import { Gate } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import type { WafModeOrder, WafRemoval, WafRuleOrder } from '@svc/protocol'
+import type { GenerationSpec, WafModeOrder, WafRemoval, WafRuleOrder } from '@svc/protocol'
 import { checkedRule, ruleKey, WAF_MODE } from '../overrides/waf-settings.ts'
 import { RuleRates } from '../waf/rule-rates.ts'
 import { WafEvents } from '../waf/waf-events.ts'
@@ -9,11 +11,16 @@ import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 export function makeWafRecords(
   access: GenerationAccess,
   { clock }: Pick<MasterDeps, 'clock'>,
-): Pick<MasterParts, 'ruleRates' | 'wafEvents'> {
-  return { ruleRates: new RuleRates(() => access.get().config.waf.rules, clock), wafEvents: new WafEvents() }
+): Pick<MasterParts, 'ruleRates' | 'wafEvents' | 'wafChanges'> {
+  return {
+    ruleRates: new RuleRates(() => access.get().config.waf.rules, clock),
+    wafEvents: new WafEvents(),
+    wafChanges: new Gate(1),
+  }
 }
 
 type WafParts = Pick<MasterParts, 'overrides' | 'spec' | 'reloader'>
+type RuleParts = WafParts & Pick<MasterParts, 'wafChanges'>
 
 /**
  * Sets the strongest action of all rules and packs in all workers, over restarts and reloads.
@@ -24,15 +31,30 @@ export async function setWafMode({ overrides, spec, reloader }: WafParts, { mode
 }
 
 /**
- * Adds or replaces a rule in all workers, over restarts and reloads.
- * @throws SUP_RULE_EXISTS, SUP_UNKNOWN_RULE, SUP_OVERRIDE with all errors of the rule
+ * Adds or replaces a rule in all workers, over restarts and reloads. One change at a time: each is checked against those before.
+ * @throws SUP_RULE_EXISTS, SUP_UNKNOWN_RULE, SUP_RULE_LIMIT, SUP_OVERRIDE with all errors of the rule
  */
-export async function setWafRule({ overrides, spec, reloader }: WafParts, order: WafRuleOrder): Promise<undefined> {
-  const { id, rule, isNew, username } = order
+export function setWafRule({ wafChanges, ...parts }: RuleParts, order: WafRuleOrder): Promise<undefined> {
+  return wafChanges.run(() => changeRule(parts, order))
+}
+
+async function changeRule({ overrides, spec, reloader }: WafParts, order: WafRuleOrder): Promise<undefined> {
+  const { id, isNew, username } = order
   const isKnown = spec().config.waf.rules.some((one) => one.id === id)
   if (isKnown && isNew) throw new SupervisorError('SUP_RULE_EXISTS', { id })
   if (!isKnown && !isNew) throw new SupervisorError('SUP_UNKNOWN_RULE', { id })
-  await overrides.set(ruleKey(id), checkedRule(id, rule), username, spec(), reloader.change.bind(reloader))
+  const rule = await checkedRule(id, order.rule)
+  const why = order.isOfTenant === true ? limitReached(spec(), rule) : undefined
+  if (why !== undefined) throw new SupervisorError('SUP_RULE_LIMIT', { id, why })
+  await overrides.set(ruleKey(id), rule, username, spec(), reloader.change.bind(reloader))
+}
+
+/** Returns the limit past which a rule brings the rules of all sites of its tenant; undefined: none. */
+function limitReached({ config, sites }: Pick<GenerationSpec, 'config' | 'sites'>, rule: WafRule): string | undefined {
+  const tenant = sites.find(({ id }) => id === rule.site)?.tenant
+  const own = new Set(sites.filter((site) => site.tenant === tenant).map(({ id }) => id))
+  const others = config.waf.rules.filter(({ id, site }) => id !== rule.id && site !== undefined && own.has(site))
+  return tenantRulesProblem([...others, rule])
 }
 
 /**

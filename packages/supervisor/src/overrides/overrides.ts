@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { EnvSources, LoadedConfig, SiteConfig } from '@svc/config'
-import { asError, codeOf, Gate, guard, loadRegularFile, messageOf } from '@svc/core'
+import { asError, codeOf, Gate, guard, loadRegularFile, messageOf, Pacer } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Override, ReloadReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -125,7 +125,10 @@ export class Overrides {
     this.#sources = sources
     let applied = { ...loaded, sites: [...loaded.sites] }
     const ended = new Map<string, string>()
+    // Rules of the firewall are compiled here.
+    const pacer = new Pacer()
     for (const [key, { value, base }] of this.#entries) {
+      if (pacer.isDue) await pacer.rest()
       const setting = settingOf(key, loaded)
       if (setting === undefined || !isDeepStrictEqual(setting.value, base)) {
         ended.set(key, 'the value in the configuration has changed')

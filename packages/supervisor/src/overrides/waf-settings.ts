@@ -21,7 +21,7 @@ export function wafSetting(key: string, { config: { waf } }: Overridable): Setti
   return {
     value: waf.rules.find((rule) => rule.id === id),
     write: async (served, value) => {
-      const rule = value === undefined || value === null ? undefined : checkedRule(id, value)
+      const rule = value === undefined || value === null ? undefined : await checkedRule(id, value)
       const rules = withRule(served.config.waf.rules, id, rule)
       const problem = rule === undefined ? undefined : rulesProblem(rules)
       if (problem !== undefined) throw new SupervisorError('SUP_OVERRIDE', `rule ${id} cannot be added: ${problem}`)
@@ -41,8 +41,8 @@ function modeSetting(mode: Config['waf']['mode']): Setting {
 }
 
 /** @throws SUP_OVERRIDE with all errors of a wrong rule */
-export function checkedRule(id: string, value: unknown): WafRule {
-  const rule = readWafRule(value)
+export async function checkedRule(id: string, value: unknown): Promise<WafRule> {
+  const rule = await readWafRule(value)
   if ('problems' in rule) throw new SupervisorError('SUP_OVERRIDE', `rule ${id} is wrong: ${rule.problems.join('; ')}`)
   if (rule.id !== id) throw new SupervisorError('SUP_OVERRIDE', `rule ${id} is stored as ${ruleKey(rule.id)}`)
   return rule
