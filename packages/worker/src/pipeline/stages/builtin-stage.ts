@@ -60,7 +60,8 @@ export class ProofStage implements Stage {
 
 type PlainResult = Exclude<EndpointResult, EndpointEvents | EndpointFile>
 
-function send(context: RequestContext, answer: PlainResult): StageResult {
+/** @param isList it may be long, and is compressed */
+function send(context: RequestContext, answer: PlainResult, isList = false): StageResult {
   if ('problem' in answer) {
     sendError(context, answer.problem, answer.headers)
     return 'answered'
@@ -71,7 +72,9 @@ function send(context: RequestContext, answer: PlainResult): StageResult {
     ['x-content-type-options', 'nosniff'],
     ...(answer.headers ?? []),
   ]
-  context.respond({ status: answer.status, headers }, Buffer.from(answer.body))
+  const head = { status: answer.status, headers }
+  if (isList) context.respondCompressed(head, Buffer.from(answer.body))
+  else context.respond(head, Buffer.from(answer.body))
   return 'answered'
 }
 
@@ -206,7 +209,8 @@ export class BuiltinStage implements Stage {
       const result = await endpoint.handle(this.#planeFor(caller), read.request)
       await this.#audit.ended({ ...call, request: read.request, result })
       if ('file' in result) return await sendEndpointFile(context, result)
-      if (!('events' in result)) return send(context, result)
+      // An answer to a change may have a token in it, which the length of a compressed answer could betray.
+      if (!('events' in result)) return send(context, result, endpoint.method === 'GET')
       this.#events.answer(context, endpoint, caller, result)
       return 'answered'
     } catch (error) {
