@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rowsInView } from '../src/components/virtual-rows.ts'
+import { RingBuffer } from '../src/data/ring-buffer.ts'
 import { counted, quantity } from '../src/format/quantity.ts'
 import { relativeTime } from '../src/format/relative-time.ts'
 
@@ -42,4 +43,13 @@ test('a long table draws the rows in view with a margin, whatever it was scrolle
   assert.deepEqual(rowsInView({ ...view, top: 4_000_000 }), { first: 99_980, end: 100_000 })
   // The rows became fewer while the table was scrolled down.
   assert.deepEqual(rowsInView({ ...view, top: 40_000, count: 5 }), { first: 0, end: 5 })
+})
+
+test('a ring buffer keeps the last items, newest first, and no more than its size', () => {
+  const recent = new RingBuffer<number>(3)
+  const afterEach = [1, 2, 3, 4, 5].map((item) => {
+    recent.add(item)
+    return recent.newestFirst()
+  })
+  assert.deepEqual(afterEach, [[1], [2, 1], [3, 2, 1], [4, 3, 2], [5, 4, 3]])
 })

@@ -16,9 +16,11 @@ interface TextFilterProps {
   readonly name: string
   readonly label: string
   readonly maxLength?: number
+  /** True: it holds when the field is left or Enter is pressed: a part of it would be wrong. */
+  readonly isWhole?: boolean
 }
 
-export function TextFilter({ name, label, maxLength = 200 }: TextFilterProps) {
+export function TextFilter({ name, label, maxLength = 200, isWhole = false }: TextFilterProps) {
   const [value, setValue] = useParameter(name)
   const id = useId()
   return (
@@ -30,7 +32,8 @@ export function TextFilter({ name, label, maxLength = 200 }: TextFilterProps) {
         value={value}
         maxLength={maxLength}
         autocomplete="off"
-        onInput={({ currentTarget }) => setValue(currentTarget.value)}
+        onInput={({ currentTarget }) => isWhole || setValue(currentTarget.value)}
+        onChange={({ currentTarget }) => setValue(currentTarget.value)}
       />
     </p>
   )

@@ -3,7 +3,7 @@ import { type Api, ApiError } from './api.ts'
 import { Store, useStore } from './store.ts'
 
 /** State of a stream. `sinceMs`: the time of its last sign of life. */
-type StreamState = { readonly kind: 'connecting' | 'live' } | { readonly kind: 'stale'; readonly sinceMs: number }
+export type StreamState = { readonly kind: 'connecting' | 'live' } | { readonly kind: 'stale'; readonly sinceMs: number }
 
 const FIRST_WAIT_MS = 1000
 const MAX_WAIT_MS = 30_000
@@ -20,6 +20,8 @@ export function waitBeforeTry(tries: number, random = Math.random()): number {
 export class LiveStream<Message> {
   readonly state = new Store<StreamState>({ kind: 'connecting' })
   readonly last = new Store<Message | undefined>(undefined)
+  /** Messages that the server left out. */
+  readonly missed = new Store(0)
   readonly #url: string
   readonly #api: Api
   readonly #receivers = new Set<(message: Message) => void>()
@@ -73,6 +75,10 @@ export class LiveStream<Message> {
       this.last.set(message)
       for (const receive of this.#receivers) receive(message)
     }
+    source.addEventListener('dropped', ({ data }) => {
+      const { count } = JSON.parse(data) as { readonly count: number }
+      this.missed.set(this.missed.value + count)
+    })
     source.onerror = () => this.#failed(source)
   }
 

@@ -1,4 +1,5 @@
 import type { Flow } from '@svc/protocol'
+import { useEffect, useRef } from 'preact/hooks'
 import { useParameter } from '../address/router.ts'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Empty } from '../components/empty.tsx'
@@ -7,12 +8,16 @@ import { Loaded } from '../components/loaded.tsx'
 import { Quantity } from '../components/quantity.tsx'
 import { Section } from '../components/section.tsx'
 import { Status } from '../components/status.tsx'
+import { StreamStatus } from '../components/stream-status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import { Waterfall } from '../components/waterfall.tsx'
 import { useResource } from '../data/use-resource.ts'
+import { useStream } from '../data/use-stream.ts'
+import { counted } from '../format/quantity.ts'
 
-const EVERY_MS = 10_000
+/** Those that were recorded while the page is open. */
+const KEPT = 500
 
 const reasons = [
   ['', 'all'],
@@ -20,6 +25,17 @@ const reasons = [
   ['failed', 'failed'],
   ['sample', 'sample'],
 ] as const
+
+const following = [
+  ['yes', 'as they come'],
+  ['no', 'paused'],
+] as const
+
+/** New ones before those that were there, each once. */
+function newestFirst(messages: readonly Flow[], rows: readonly Flow[]): readonly Flow[] {
+  const ids = new Set(messages.map(({ request_id: id }) => id))
+  return [...messages, ...rows.filter(({ request_id: id }) => !ids.has(id))]
+}
 
 function columnsFor(open: (id: string) => void): readonly Column<Flow>[] {
   return [
@@ -57,10 +73,20 @@ export default function Flows() {
   const [site] = useParameter('site')
   const [reason] = useParameter('reason')
   const [request, open] = useParameter('request')
-  const flows = useResource<{ readonly flows: readonly Flow[] }>('/admin/api/flows', {
-    query: { site, reason, limit: 200 },
-    everyMs: EVERY_MS,
+  const [follow] = useParameter('follow', 'yes')
+  const flows = useResource<{ readonly flows: readonly Flow[] }>('/admin/api/flows', { query: { site, reason, limit: 200 } })
+  const isWanted = follow === 'yes'
+  const { state, messages, missed } = useStream<Flow>('/admin/api/flows/stream', {
+    query: { site, reason },
+    keep: KEPT,
+    isWanted,
   })
+  const wasStale = useRef(false)
+  useEffect(() => {
+    // Requests of the time without a stream are in the list alone.
+    if (state.kind === 'live' && wasStale.current) flows.reload()
+    wasStale.current = state.kind === 'stale'
+  }, [state.kind, flows.reload])
   return (
     <>
       {request !== '' && <OneFlow id={request} close={() => open('')} />}
@@ -68,17 +94,22 @@ export default function Flows() {
         title="Recorded requests"
         tools={
           <Filters label="Flows">
-            <TextFilter name="site" label="Id of a site" />
+            <TextFilter name="site" label="Id of a site" isWhole />
             <ChoiceFilter name="reason" label="Recorded as" choices={reasons} />
+            <ChoiceFilter name="follow" label="New ones" choices={following} />
           </Filters>
         }
       >
+        <p role="status">
+          {isWanted ? <StreamStatus state={state} /> : 'Paused'}
+          {missed > 0 && ` ${counted(missed, 'request')} left out: they came too fast.`}
+        </p>
         <Loaded resource={flows} doing="load the recorded requests" rows={8}>
           {({ flows: rows }) => (
             <Table
               label="Recorded requests"
               columns={columnsFor(open)}
-              rows={rows}
+              rows={newestFirst(messages, rows)}
               keyOf={({ request_id: id }) => id}
               empty={
                 <Empty title="No request is recorded.">

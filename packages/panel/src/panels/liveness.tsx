@@ -1,6 +1,6 @@
 import { Link } from '../components/link.tsx'
 import { Status } from '../components/status.tsx'
-import { Time } from '../components/time.tsx'
+import { StreamStatus } from '../components/stream-status.tsx'
 import { useLast } from '../data/live-stream.ts'
 import { useServices } from '../data/services.ts'
 import { useStore } from '../data/store.ts'
@@ -13,13 +13,7 @@ export function Liveness() {
   const firing = report?.alerts.firing ?? 0
   return (
     <p class="liveness" role="status">
-      {state.kind === 'live' && <Status tone="good">Live</Status>}
-      {state.kind === 'connecting' && <Status tone="idle">Connecting</Status>}
-      {state.kind === 'stale' && (
-        <Status tone="warning">
-          Stale since <Time at={state.sinceMs} />
-        </Status>
-      )}
+      <StreamStatus state={state} />
       {firing > 0 && (
         <Link href="/__svc/admin" class="alerts-link">
           <Status tone="bad">{firing === 1 ? '1 alert fires' : `${firing} alerts fire`}</Status>
