@@ -64,6 +64,15 @@ server { listen {on0}; server_name a.test; svc_site a; root {dir};
   location ~ \\.outer$ { return 200 "outer pattern"; }
   location /guard/ { deny all; location /guard/free/ { allow all; return 200 free; } location /guard/kept/ { root {dir}; } location ~ \\.txt$ { root {dir}; } }
   location /users/ { auth_basic realm; auth_basic_user_file {dir}/pw; root {dir}; location /users/in/ { root {dir}; } location /users/off/ { auth_basic off; alias {dir}/; } }
+  location /any/ { satisfy any; auth_basic realm; auth_basic_user_file {dir}/pw; root {dir};
+    location /any/denied/ { deny all; }
+    location /any/allowed/ { allow 127.0.0.0/8; deny all; }
+    location /any/neither/ { allow 10.0.0.1; }
+    location /any/no-auth/ { auth_basic off; deny all; }
+    location /any/no-auth-free/ { auth_basic off; allow 10.0.0.1; }
+    location /any/no-file/ { auth_basic_user_file {dir}/none; deny all; }
+    location /any/all/ { satisfy all; allow 127.0.0.0/8; deny all; }
+    location /any/all-denied/ { satisfy all; deny all; } }
   location /inner/ { internal; location /inner/nested/ { return 200 "nested in internal"; } return 200 inner; }
   location /to-inner { rewrite ^ /inner/nested/x last; }
   location /alias/ { alias {dir}/; location ~ \\.txt$ { add_header X-Nested alias; } location /alias/sub/ { add_header X-Nested prefix; } }
@@ -85,6 +94,12 @@ const files = {
   'guard/a.txt': 'guarded',
   'guard/kept/a.txt': 'guarded',
   'users/in/a.txt': 'users',
+  ...Object.fromEntries(
+    ['', 'denied/', 'allowed/', 'neither/', 'no-auth/', 'no-auth-free/', 'no-file/', 'all/', 'all-denied/'].map((name) => [
+      `any/${name}x`,
+      name,
+    ]),
+  ),
   'deny-if': 'denied',
   'pass-in': 'a file',
   'proxied/not/a.txt': 'not proxied',
@@ -199,6 +214,13 @@ const cases: Case[] = [
       headers: { Authorization: `Basic ${credentials}` },
       status: index === 0 ? 200 : 401,
     })),
+  ),
+  ...['x', 'denied/x', 'allowed/x', 'neither/x', 'no-auth/x', 'no-auth-free/x', 'no-file/x', 'all/x', 'all-denied/x'].flatMap(
+    (name) =>
+      [{}, { Authorization: 'Basic dTpzZWNyZXQ=' }, { Authorization: 'Basic dTp3cm9uZw==' }].map((headers) => ({
+        target: `/any/${name}`,
+        headers,
+      })),
   ),
   ...['/limited/x', '/limited/more/x', '/limited/same/x'].flatMap((target) =>
     [5, 50, 500].map((length) => ({ target, method: 'POST', body: 'x'.repeat(length) })),

@@ -23,6 +23,16 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location /place-uri/ { proxy_pass http://$place/u; }
   location ~ ^/re-place/ { proxy_pass http://$place/u; }
   location "/sl ash/" { proxy_pass http://{echo}; }
+  location /backend/ { set $backend http://{echo}; proxy_pass $backend; }
+  location /backend-uri/ { set $backend http://{echo}/base; proxy_pass $backend; }
+  location /backend-rest/ { set $backend http://{echo}; proxy_pass $backend/base$request_uri; }
+  location /backend-group/ { set $name echo; set $way http; proxy_pass $way://$name; }
+  location /backend-scheme/ { proxy_pass $scheme://{echo}; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
+  location /backend-redirect/ { set $backend http://{echo}; proxy_pass $backend; proxy_redirect http://inner.test/ /outer/; }
+  location /backend-bad/ { set $backend ftp://{echo}; proxy_pass $backend; }
+  location /backend-none/ { proxy_pass $arg_none; }
+  location /backend-rewritten/ { set $backend http://{echo}; rewrite ^/backend-rewritten/(.*)$ /to/$1 break; proxy_pass $backend; }
+  location /backend-rewritten-uri/ { set $backend http://{echo}/base/; rewrite ^/backend-rewritten-uri/(.*)$ /to/$1 break; proxy_pass $backend; }
   location /socket/ { proxy_pass http://unix:{socket}:/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /usual-port/ { proxy_pass http://one/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /own-port/ { proxy_pass http://{echo}/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
@@ -134,6 +144,10 @@ const targets: Case[] = [
     '/hide/x',
     '/added/x',
     '/added/x?status=404',
+    ...['', '-uri', '-rest', '-group', '-scheme', '-bad', '-none', '-rewritten', '-rewritten-uri'].map(
+      (way) => `/backend${way}/a%20b?x=1`,
+    ),
+    '/backend-redirect/x?status=302&location=http://inner.test/y',
     '/redirect/x?status=302&location=http://elsewhere.test/y',
     '/redirect/x?status=201',
   ],

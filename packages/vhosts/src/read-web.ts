@@ -6,14 +6,15 @@ import { type ServerDraft, ServerReader } from './blocks/server.ts'
 import { checkSiteNames, type SiteDraft, siteDrafts } from './blocks/site-drafts.ts'
 import { SiteIds } from './blocks/site-id.ts'
 import { UpstreamTable } from './blocks/upstream-table.ts'
-import { mapBlock, serverBlock, upstreamBlock } from './directives/blocks.ts'
+import { eventsBlock, httpBlock, mapBlock, serverBlock, upstreamBlock } from './directives/blocks.ts'
 import type { DirectiveCall, ReadingTools } from './directives/directive-call.ts'
 import { type NeededPath, NeededPaths } from './directives/needed-paths.ts'
 import { serverName } from './directives/serving.ts'
 import { findGlob, isGlob } from './files/glob.ts'
-import { VhostFiles } from './files/read-files.ts'
+import { isWholeConfiguration, VhostFiles } from './files/read-files.ts'
 import type { MapSpec, WebSpec } from './spec/spec.ts'
 import type { ConfigProblem, Place } from './syntax/config-problem.ts'
+import type { Directive } from './syntax/source-file.ts'
 import { type IgnoredDirective, VhostProblems } from './syntax/vhost-problems.ts'
 import { VariableTable } from './variables/variable-table.ts'
 
@@ -56,6 +57,18 @@ async function vhostFiles({ globs }: WebSource, problems: VhostProblems): Promis
   return [...new Set(files)]
 }
 
+/** Reads a file into the main level: of a whole nginx.conf its `http {}`. */
+function readFile(directives: readonly Directive[], main: Level, tools: ReadingTools): void {
+  if (!isWholeConfiguration(directives)) {
+    main.read(directives, tools)
+    return
+  }
+  const core = new Level('core')
+  core.read(directives, tools)
+  for (const { directive } of core.own(eventsBlock)) new Level('events').read(directive.block ?? [], tools)
+  for (const { directive } of core.own(httpBlock)) main.read(directive.block ?? [], tools)
+}
+
 function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
   const known = new Map<string, DirectiveCall>()
   const maps = main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
@@ -92,7 +105,8 @@ function inFileOrder(problems: readonly ConfigProblem[], files: readonly string[
 export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const problems = new VhostProblems()
   const needs = new NeededPaths()
-  const tools: ReadingTools = { problems, variables: new VariableTable(), needs, origins: new WeakMap() }
+  const directories = new Map<string, string>()
+  const tools: ReadingTools = { problems, variables: new VariableTable(), needs, directories, origins: new WeakMap() }
   if (source.globs.length === 0)
     return {
       web: { servers: [], upstreams: [], maps: [] },
@@ -103,9 +117,9 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
       ignored: [],
       files: [],
     }
-  const files = new VhostFiles(problems, source.baseDir)
+  const files = new VhostFiles(problems, source.baseDir, directories)
   const main = new Level('main')
-  for (const file of await vhostFiles(source, problems)) main.read(await files.load(file), tools)
+  for (const file of await vhostFiles(source, problems)) readFile(await files.load(file), main, tools)
   const upstreams = new UpstreamTable()
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
   const maps = readMaps(main, tools)

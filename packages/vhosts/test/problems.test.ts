@@ -37,7 +37,7 @@ test('all problems are reported at once, in the order of the file', async (t) =>
   assert.deepEqual(lines, [
     'a.conf:2:10: invalid port in "99999" of the "listen" directive',
     'a.conf:3:3: unknown directive "rot" (did you mean "root"?)',
-    'a.conf:5:16: invalid URL prefix (expected http:// or https://, without variables)',
+    'a.conf:5:16: invalid URL prefix (expected http:// or https://)',
     'a.conf:6:13: invalid value "x" in "expires" directive',
     'a.conf:8:8: invalid value "1" in "gzip" directive, it must be "on" or "off"',
     'a.conf:10:1: unexpected "}"',
@@ -131,12 +131,12 @@ test('directives without effect are one notice, with their places and reasons ap
 test('a refused directive is accepted with a value that asks for no more than there is', async (t) => {
   const { lines } = await readFiles(t, {
     'a.conf':
-      'server { listen 80; autoindex off; etag on; satisfy all; location / { autoindex on; satisfy any; ssl_verify_client on; } }',
+      'server { listen 80; autoindex off; etag on; mirror off; location / { autoindex on; mirror /x; ssl_verify_client on; } }',
   })
   assert.deepEqual(
     lines.map((line) => line.replace(/ \(.*/, '')),
-    ['autoindex', 'satisfy', 'ssl_verify_client'].map(
-      (name, at) => `a.conf:1:${[71, 85, 98][at]}: directive "${name}" is not available here`,
+    ['autoindex', 'mirror', 'ssl_verify_client'].map(
+      (name, at) => `a.conf:1:${[70, 84, 95][at]}: directive "${name}" is not available here`,
     ),
   )
 })
@@ -196,12 +196,11 @@ test('a directive that nginx has is not taken for another one, and no hint tells
   }
 })
 
-test('a whole nginx.conf is one problem, with the files to name instead', async (t) => {
-  const conf =
-    'user www-data;\nworker_processes auto;\npid /run/x;\nevents { worker_connections 768; }\nhttp { server { listen 80; } }\n'
+test('directives of nginx.conf in a file without http are one problem', async (t) => {
+  const conf = 'user www-data;\nworker_processes auto;\npid /run/x;\nevents { worker_connections 768; }\nserver { listen 80; }\n'
   const { lines } = await readFiles(t, { 'a.conf': conf, 'b.conf': 'server { listen 80; frob x; }' })
   assert.deepEqual(lines, [
-    'a.conf:1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
+    'a.conf:1:1: "user" belongs in nginx.conf, outside of http {} (server.vhosts takes a whole nginx.conf, or the files that it includes inside http {})',
     'b.conf:1:21: unknown directive "frob"',
   ])
 })

@@ -1,7 +1,7 @@
 import { nearestName } from '@svc/core'
 import { directiveNames, rulesByName } from '../directives/all-rules.ts'
 import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
-import { harmlessValues, refusalOf } from '../directives/refusal.ts'
+import { harmlessValues, outsideOfHttp, type Refusal, refusalOf } from '../directives/refusal.ts'
 import type { Context, Rule } from '../directives/rule.ts'
 import type { LocationMatch } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
@@ -66,7 +66,9 @@ export class Level {
     const rule = candidates.find(({ contexts }) => contexts.includes(this.context))
     if (rule === undefined) {
       defineWhatItSets(call.directive, call.tools.variables)
-      call.fail(`"${name}" directive is not allowed here`)
+      const isOutside = candidates.every(({ contexts }) => contexts.every((one) => one === 'core' || one === 'events'))
+      if (isOutside && this.context === 'main') refuse(call, outsideOfHttp(name))
+      else call.fail(`"${name}" directive is not allowed here`)
       return
     }
     if (!this.#isFormRight(rule, call)) return
@@ -83,9 +85,7 @@ export class Level {
     defineWhatItSets(call.directive, call.tools.variables)
     const refusal = refusalOf(call.name)
     if (refusal !== undefined) {
-      const { message, hint, cause } = refusal
-      if (cause === undefined) call.fail(message, undefined, hint)
-      else call.tools.problems.addOnce(`${cause} ${call.place.file}`, call.place, message, hint)
+      refuse(call, refusal)
       return
     }
     const near = nearestName(call.name.slice(0, 64), directiveNames)
@@ -139,6 +139,11 @@ const SETTERS: ReadonlySet<string> = new Set([
   'set_by_lua_block',
   'set_by_lua_file',
 ])
+
+function refuse(call: DirectiveCall, { message, hint, cause }: Refusal): void {
+  if (cause === undefined) call.fail(message, undefined, hint)
+  else call.tools.problems.addOnce(`${cause} ${call.place.file}`, call.place, message, hint)
+}
 
 /**
  * Defines the variables that a refused directive, or one within it, would set: the refusal is one problem, and every use of

@@ -41,6 +41,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     addHeaders: level.nearest(answers.addHeader),
     expires: level.value(answers.expires),
     access: level.nearest(answers.allow),
+    satisfiesAny: level.value(answers.satisfy) === 'any',
     authBasic: authBasic(level),
     maxBodyBytes: level.value(answers.clientMaxBodySize),
     errorPages: level.nearest(rewriting.errorPage),

@@ -66,6 +66,9 @@ export const allow = rule('allow', { args: 1, slot: 'access', isMany: true, pars
 /** `deny`. */
 export const deny = rule('deny', { args: 1, slot: 'access', isMany: true, parse: accessRule(false) })
 
+/** `satisfy`. */
+export const satisfy = rule('satisfy', { args: 1, parse: (call) => call.oneOf(0, ['all', 'any'] as const) })
+
 /** `auth_basic`: the realm, or off. */
 export const authBasic = rule<Template | 'off'>('auth_basic', {
   args: 1,

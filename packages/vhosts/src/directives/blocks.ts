@@ -3,6 +3,12 @@ import { shown } from '../syntax/vhost-problems.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { rule } from './rule.ts'
 
+/** `http {}` of a whole nginx.conf. */
+export const httpBlock = rule('http', { in: ['core'], args: 0, form: 'block', parse: (call) => call })
+
+/** `events {}` of a whole nginx.conf. */
+export const eventsBlock = rule('events', { in: ['core'], args: 0, form: 'block', parse: (call) => call })
+
 /** `server {}`. */
 export const serverBlock = rule('server', { in: ['main'], args: 0, form: 'block', isMany: true, parse: (call) => call })
 

@@ -14,6 +14,8 @@ export interface ReadingTools {
   readonly problems: VhostProblems
   readonly variables: VariableTable
   readonly needs: NeededPaths
+  /** The directory that relative paths of a file start from, where it is not the file's own. */
+  readonly directories: ReadonlyMap<string, string>
   /** The directive that each value was made from, for checks that need all directives. */
   readonly origins: WeakMap<object, DirectiveCall>
 }
@@ -137,8 +139,14 @@ export class DirectiveCall {
     if (typeof first !== 'string' || first.startsWith('/')) return template
     // PHP takes no script whose path has `..` in it.
     const [up = ''] = (more.length === 0 ? /^(?:\.{1,2}(?:\/+|$))*/ : /^(?:\.{1,2}\/+)*/).exec(first) ?? []
-    const dir = encodeBytes(resolve(dirname(this.directive.source.path), up))
+    const dir = encodeBytes(resolve(this.baseDir, up))
     return [`${dir === '/' ? '' : dir}/${first.slice(up.length)}`, ...more]
+  }
+
+  /** The directory that relative paths start from. */
+  get baseDir(): string {
+    const { path } = this.directive.source
+    return this.tools.directories.get(path) ?? dirname(path)
   }
 
   /** Place of an argument that the number of arguments promises. */

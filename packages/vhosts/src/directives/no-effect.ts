@@ -44,6 +44,12 @@ export const NO_EFFECT = byName({
   'the operating system resolves host names': 'resolver_timeout',
   'upstream groups need no shared memory': 'zone',
   'responses do not name the server': 'server_tokens',
+  'the processes and connections of the server are configured by [server] in the config file': `accept_mutex
+    accept_mutex_delay daemon debug_connection debug_points env epoll_events lock_file master_process multi_accept
+    pcre_jit pid thread_pool timer_resolution use worker_aio_requests worker_connections worker_cpu_affinity
+    worker_priority worker_processes worker_rlimit_core worker_rlimit_nofile worker_shutdown_timeout working_directory`,
+  'the server runs as the user who starts it': 'user',
+  'modules of nginx are not loaded; each of their directives is reported': 'load_module',
   'types are derived from file names': 'default_type types',
   'the cache is configured by [cache.proxy] in the config file': `fastcgi_cache_path proxy_cache_path scgi_cache_path
     uwsgi_cache_path`,

@@ -1,4 +1,3 @@
-import { NGINX_DIRECTIVES } from '../nginx/directive-facts.ts'
 import { refusedHint } from './refused.ts'
 
 /** Values of refused directives that say just how this server behaves anyway. */
@@ -37,7 +36,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   proxy_store: ['off'],
   random_index: ['off'],
   recursive_error_pages: ['off'],
-  satisfy: ['all'],
   server_name_in_redirect: ['off'],
   slice: ['0'],
   ssi: ['off'],
@@ -48,33 +46,28 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   userid: ['off'],
 }
 
-/** Values with which a refused directive is accepted: they ask for no more than there is. */
-export function harmlessValues(name: string): readonly string[] {
-  return Object.hasOwn(HARMLESS, name) ? (HARMLESS[name] ?? []) : []
-}
-
-const OUTSIDE: ReadonlySet<string> = new Set(['http', 'mail', 'stream'])
-const WHOLE_FILE = 'server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*'
+const WHOLE_FILE = 'server.vhosts takes a whole nginx.conf, or the files that it includes inside http {}'
 
 /** Why a directive is not read. */
-interface Refusal {
+export interface Refusal {
   readonly message: string
   readonly hint: string | undefined
   /** Refusals of one file with the same cause are reported once. */
   readonly cause: string | undefined
 }
 
-/** Why a directive that is not read here is not. Undefined: nginx does not know it either. */
-export function refusalOf(name: string): Refusal | undefined {
-  const isOutside = OUTSIDE.has(name) || NGINX_DIRECTIVES.get(name)?.every(({ contexts }) => isOutsideOfHttp(contexts))
-  if (isOutside === true) {
-    const message = `"${name}" belongs in nginx.conf, not in a vhost file`
-    return { message, hint: WHOLE_FILE, cause: 'whole file' }
-  }
-  const hint = refusedHint(name)
-  return hint === undefined ? undefined : { message: `directive "${name}" is not available here`, hint, cause: undefined }
+/** Values with which a refused directive is accepted: they ask for no more than there is. */
+export function harmlessValues(name: string): readonly string[] {
+  return Object.hasOwn(HARMLESS, name) ? (HARMLESS[name] ?? []) : []
 }
 
-function isOutsideOfHttp(contexts: readonly string[]): boolean {
-  return contexts.every((context) => context === 'main' || context === 'events')
+/** The refusal of a directive that stands outside of `http {}` in a file that has no such block. */
+export function outsideOfHttp(name: string): Refusal {
+  return { message: `"${name}" belongs in nginx.conf, outside of http {}`, hint: WHOLE_FILE, cause: 'whole file' }
+}
+
+/** Why a directive that is not read here is not. Undefined: nginx does not know it either. */
+export function refusalOf(name: string): Refusal | undefined {
+  const hint = refusedHint(name)
+  return hint === undefined ? undefined : { message: `directive "${name}" is not available here`, hint, cause: undefined }
 }

@@ -63,7 +63,6 @@ const REFUSED = byName({
     'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
   'set server.trusted_proxies in the config file': 'real_ip_header real_ip_recursive set_real_ip_from',
   'the operating system resolves host names; set DNS servers in /etc/resolv.conf': 'resolver',
-  'a request must pass allow, deny and auth_basic; "satisfy any" is not available': 'satisfy',
   'the server drops slow clients by its own limits': 'send_timeout',
   'use map with patterns': 'split_clients',
   'use the "ssl" parameter of listen': 'ssl',
@@ -114,6 +113,12 @@ const REST = 'responses would change without it; keep nginx in front of a site t
 
 const SCRIPTS = 'the server runs no embedded scripts; use an application (svc_app) or an upstream'
 
+/** Blocks outside of `http {}` for other protocols. */
+const OTHER_PROTOCOLS: Readonly<Record<string, string>> = {
+  mail: 'mail is not proxied; keep nginx for it',
+  stream: 'connections of TCP and UDP are not proxied; keep nginx for them',
+}
+
 /** Directives of modules that do not come with nginx, by the beginning of their names. */
 const FOREIGN: readonly (readonly [prefix: string, hint: string])[] = [
   ['brotli', 'compression is negotiated with each client; "gzip off" disables it'],
@@ -138,6 +143,7 @@ const FOREIGN: readonly (readonly [prefix: string, hint: string])[] = [
 /** The text about a directive that is refused; undefined: nginx does not know it either. */
 export function refusedHint(name: string): string | undefined {
   const [facts] = NGINX_DIRECTIVES.get(name) ?? []
+  if (Object.hasOwn(OTHER_PROTOCOLS, name)) return OTHER_PROTOCOLS[name]
   const foreign = FOREIGN.find(([prefix]) => name.startsWith(prefix))?.[1]
   const ofModule = facts === undefined ? foreign : (REFUSED_MODULES[facts.module] ?? REST)
   return REFUSED.get(name) ?? ofModule

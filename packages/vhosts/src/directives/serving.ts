@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { FilesSpec, ListenSpec, ServerNameSpec, Template } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { readListen } from '../values/addresses.ts'
@@ -123,7 +123,7 @@ export interface WrittenPath {
 function pathOf(call: DirectiveCall): WrittenPath | undefined {
   if (/\$[A-Za-z0-9_{]/.test(call.arg(0))) return call.fail(`"${call.name}" cannot have variables here`, 0)
   if (call.arg(0) === '') return call.invalidValue(0)
-  return { path: resolve(dirname(call.directive.source.path), call.text(0)), call }
+  return { path: resolve(call.baseDir, call.text(0)), call }
 }
 
 /** Several are there for old clients that know no ECDSA. */

@@ -62,7 +62,8 @@ export const ipHash = rule<'ip_hash'>('ip_hash', { ...balance, parse: () => 'ip_
 /** The destination of `proxy_pass` or `fastcgi_pass`. */
 export interface PassTarget {
   readonly call: DirectiveCall
-  readonly scheme: 'http' | 'https' | 'fastcgi'
+  /** `computed`: variables make the scheme, which is part of `host` then. */
+  readonly scheme: 'http' | 'https' | 'computed' | 'fastcgi'
   /** Host as written, with variables or without. */
   readonly host: Template
   /** URI part of `proxy_pass`. */
@@ -111,7 +112,11 @@ export const proxyPass = rule<PassTarget>('proxy_pass', {
     const template = call.template(0)
     if (template === undefined) return undefined
     const scheme = /^(https?):\/\//i.exec(leadingText(template))?.[1]?.toLowerCase()
-    if (scheme === undefined) return call.fail('invalid URL prefix', 0, 'expected http:// or https://, without variables')
+    if (scheme === undefined && leadingText(template) === '' && template.length > 0) {
+      noticeOpen(call, template)
+      return { call, scheme: 'computed', host: template, uri: undefined, defaultPort: 0 }
+    }
+    if (scheme === undefined) return call.fail('invalid URL prefix', 0, 'expected http:// or https://')
     const [, ...rest] = template
     const head = leadingText(template).slice(`${scheme}://`.length)
     const { host, uri } = splitAtUri(head === '' ? rest : [head, ...rest])

@@ -22,15 +22,20 @@ const names = new Set(directiveNames)
 export class VhostFiles {
   readonly #problems: VhostProblems
   readonly #baseDir: string
+  readonly #directories: Map<string, string>
   readonly #read = new Map<string, Promise<readonly Directive[] | undefined>>()
   readonly #identities = new Map<string, Promise<string>>()
   #includes = 0
   #areWhole = true
 
-  /** @param baseDir where a file is looked for that is not beside the one that includes it */
-  constructor(problems: VhostProblems, baseDir: string) {
+  /**
+   * @param baseDir where a file is looked for that is not beside the one that includes it
+   * @param directories gets the directory that relative paths start from, for files that a whole nginx.conf includes
+   */
+  constructor(problems: VhostProblems, baseDir: string, directories: Map<string, string>) {
     this.#problems = problems
     this.#baseDir = baseDir
+    this.#directories = directories
   }
 
   /** All files that were read. */
@@ -45,8 +50,9 @@ export class VhostFiles {
 
   /** Directives of a file, with those of included files in place of `include`. Empty when it cannot be read. */
   async load(file: string): Promise<readonly Directive[]> {
-    const directives = await this.#directives(file, wholeOf(file), '')
-    return this.#expand(directives ?? [], [file])
+    const directives = (await this.#directives(file, wholeOf(file), '')) ?? []
+    if (isWholeConfiguration(directives)) this.#directories.set(file, dirname(file))
+    return this.#expand(directives, [file])
   }
 
   /** A file that is reached by two names is one. */
@@ -127,11 +133,14 @@ export class VhostFiles {
     }
     const directives = await this.#directives(path, place, `${path}: `)
     if (directives === undefined) return []
+    const root = this.#directories.get(open[0] ?? '')
+    if (root !== undefined && !this.#directories.has(path)) this.#directories.set(path, root)
     return this.#expand(directives, [...open, path])
   }
 
   #dirs(from: string): string[] {
-    return [...new Set([dirname(from), this.#baseDir, NGINX_DIR])]
+    const root = this.#directories.get(from)
+    return [...new Set([...(root === undefined ? [] : [root]), dirname(from), this.#baseDir, NGINX_DIR])]
   }
 
   /** Files of an include: beside the file that includes them, else beside the config file, else where nginx has its own. */
@@ -151,4 +160,9 @@ const PARAMETER_FILES: ReadonlySet<string> = new Set(['fastcgi.conf', 'fastcgi_p
 /** Advice about a missing file that comes with nginx. Undefined for an ordinary file. */
 function withoutNginx(path: string): string[] {
   return PARAMETER_FILES.has(basename(path)) ? ['it is part of nginx; docs/fastcgi.md lists its lines'] : []
+}
+
+/** Returns true for a whole nginx.conf: it has an `http {}`. */
+export function isWholeConfiguration(directives: readonly Directive[]): boolean {
+  return directives.some(({ name, block }) => name.text === 'http' && block !== undefined)
 }

@@ -97,6 +97,8 @@ export interface LocationSettings {
   readonly expires: ExpiresSpec | undefined
   /** `allow` and `deny` in their order; the first that fits decides. */
   readonly access: readonly AccessRule[]
+  /** `satisfy any`: one of `access` and `authBasic` is enough. */
+  readonly satisfiesAny: boolean
   readonly authBasic: { readonly realm: Template; readonly userFile: Template } | undefined
   /** Bytes; 0: no limit. undefined: `server.max_body_bytes`. */
   readonly maxBodyBytes: number | undefined
@@ -213,7 +215,8 @@ export interface UpstreamTimeouts {
 }
 
 export interface ProxySpec extends UpstreamTimeouts {
-  readonly scheme: 'http' | 'https'
+  /** `computed`: the computed host of the target begins with it. */
+  readonly scheme: 'http' | 'https' | 'computed'
   readonly target: UpstreamTarget
   /**
    * URI part; it stands for the part of the path that the location matched, or, where it or the host has variables, for the whole

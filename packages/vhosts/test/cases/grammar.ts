@@ -33,16 +33,9 @@ export const grammarCases: readonly VhostCase[] = [
   ['main', 'sever { }', ['1:1: unknown directive "sever" (did you mean "server"?)']],
   [
     'main',
-    'http { server { } }',
-    [
-      '1:1: "http" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
-    ],
-  ],
-  [
-    'main',
     'events { }',
     [
-      '1:1: "events" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
+      '1:1: "events" belongs in nginx.conf, outside of http {} (server.vhosts takes a whole nginx.conf, or the files that it includes inside http {})',
     ],
   ],
   [

@@ -46,7 +46,11 @@ export class ProxyHandler implements LocationHandler {
       ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
     )
     if (spec.target.kind === 'fixed') {
-      this.#fixed = this.#origin(tools.groups.named(spec.target.upstream), spec.target.host)
+      this.#fixed = this.#origin(
+        tools.groups.named(spec.target.upstream),
+        spec.target.host,
+        spec.scheme === 'https' ? 'https' : 'http',
+      )
     }
   }
 
@@ -61,9 +65,10 @@ export class ProxyHandler implements LocationHandler {
       return
     }
     const { origin } = found
-    const { host, group } = origin.settings
+    const { host, group, tls } = origin.settings
+    const scheme = tls === undefined ? 'http' : 'https'
     exchange.setVariable('proxy_host', host)
-    const port = proxyPort(host, group.spec.name, this.#spec.scheme)
+    const port = proxyPort(host, group.spec.name, scheme)
     if (port !== undefined) exchange.setVariable('proxy_port', port)
     const headers = this.#fields.of(exchange, host)
     if (headers === undefined) {
@@ -86,7 +91,7 @@ export class ProxyHandler implements LocationHandler {
       const filter = (fields: HeaderList) => this.#switching(exchange, fields)
       bridgeWebSocket({ origin, request, offer: webSocket, filter, sink: this.#answerTo(exchange) })
     } else if (this.#tools.cache !== undefined) {
-      const place = `${this.#spec.scheme}://${group.spec.name}`
+      const place = `${scheme}://${group.spec.name}`
       this.#tools.cache.originFor(exchange, origin, request, place).fetch(request, this.#answerTo(exchange))
     } else {
       origin.fetch(request, this.#answerTo(exchange))
@@ -115,18 +120,21 @@ export class ProxyHandler implements LocationHandler {
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. `uri`: what follows it. */
   #computed(exchange: LocationExchange): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
-    const { target, scheme } = this.#spec
+    const { target } = this.#spec
     if (target.kind !== 'computed') return undefined
     // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
-    const { host, uri } = splitUrl(exchange.text(target.host))
+    const url = exchange.text(target.host)
+    const scheme = this.#spec.scheme === 'computed' ? schemeOf(url) : this.#spec.scheme
+    if (scheme === undefined) return undefined
+    const { host, uri } = splitUrl(this.#spec.scheme === 'computed' ? url.slice(`${scheme}://`.length) : url)
     const named = this.#tools.groups.get(host)
     const address = addressOf(host, scheme)
     if (named === undefined && address === undefined) return undefined
-    return { origin: this.#origin(named ?? this.#tools.groups.named(address ?? host), host), uri }
+    return { origin: this.#origin(named ?? this.#tools.groups.named(address ?? host), host, scheme), uri }
   }
 
-  #origin(group: UpstreamGroup, host: string): HttpOrigin {
-    const { scheme, isVerified, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
+  #origin(group: UpstreamGroup, host: string, scheme: Scheme): HttpOrigin {
+    const { isVerified, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
     return new HttpOrigin({
       group,
       connections: this.#tools.connections,
@@ -144,6 +152,12 @@ export class ProxyHandler implements LocationHandler {
 function nameOf(host: string): string | undefined {
   const name = /^[^:[\]/]+/.exec(host)?.[0]
   return name === undefined || /^[\d.]+$/.test(name) || name === 'unix' ? undefined : name
+}
+
+/** The scheme of a URL that variables have made; undefined: none that can be proxied. */
+function schemeOf(url: string): Scheme | undefined {
+  const scheme = /^(https?):\/\//i.exec(url)?.[1]?.toLowerCase()
+  return scheme === 'http' || scheme === 'https' ? scheme : undefined
 }
 
 /** Splits the value of variables into host and URI part. The path of a socket ends at a colon. */

@@ -64,14 +64,14 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
   }
 }
 
-/** True if a client is allowed. */
-type AccessCheck = (address: string) => boolean
+/** True: a rule allows the client. False: one denies it. Undefined: no rule is about it. */
+type AccessCheck = (address: string) => boolean | undefined
 
-/** Compiles `allow` and `deny`: the first rule that matches decides, and a client that matches none is allowed. */
+/** Compiles `allow` and `deny`: the first rule that matches decides. */
 function compileAccess(rules: readonly AccessRule[]): AccessCheck | undefined {
   if (rules.length === 0) return undefined
   const compiled = rules.map(({ isAllowed, source }) => ({ isAllowed, fits: matcherOf(source) }))
-  return (address) => compiled.find(({ fits }) => fits(address))?.isAllowed ?? true
+  return (address) => compiled.find(({ fits }) => fits(address))?.isAllowed
 }
 
 function matcherOf(source: string): (address: string) => boolean {

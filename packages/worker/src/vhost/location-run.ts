@@ -125,11 +125,16 @@ export class LocationRun extends PhaseRun {
     const { state } = this
     const { context } = state
     const { access, settings } = state.location
+    let isDenied = false
     if (access !== undefined) {
       context.withdrawFromL0()
-      if (!access(context.client.address)) return this.fail(403)
+      const isAllowed = access(context.client.address)
+      if (isAllowed === true && settings.satisfiesAny) return this.#admitted()
+      if (isAllowed === false && !settings.satisfiesAny) return this.fail(403)
+      isDenied = isAllowed === false
     }
-    return settings.authBasic === undefined ? this.#admitted() : this.#checkUser(settings.authBasic)
+    if (settings.authBasic !== undefined) return this.#checkUser(settings.authBasic)
+    return isDenied ? this.fail(403) : this.#admitted()
   }
 
   #checkUser({ realm, userFile }: NonNullable<CompiledLocation['settings']['authBasic']>): Outcome {
