@@ -42,7 +42,7 @@ export const grammarCases: readonly VhostCase[] = [
     'main',
     'user www-data;',
     [
-      '1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
+      '1:1: "user" belongs in nginx.conf, outside of http {} (server.vhosts takes a whole nginx.conf, or the files that it includes inside http {})',
     ],
   ],
   ['main', 'server { server { } }', ['1:10: "server" directive is not allowed here']],
