@@ -71,7 +71,10 @@ test('vhosts directives prints what becomes of each directive of nginx', async (
   assert.deepEqual(['try_files', 'sendfile', 'perl', 'rot'].map(classOf), ['works', 'no effect', 'refused', undefined])
   const { code, stdout } = await runSvc(t, ['vhosts', 'directives'], { cwd: tempDir(t) })
   assert.equal(code, 0)
-  assert.match(stdout, /^sendfile +no effect +http,server,location,if +1 +off +the server decides how to send files$/m)
+  assert.match(
+    stdout,
+    /^sendfile +no effect +http,server,location,if in location +1 +off +the server decides how to send files$/m,
+  )
 })
 
 test('config show refuses a wrong file like config check', async (t) => {
