@@ -28,6 +28,7 @@ import { pageWhileReplaced } from './scenarios/restart.ts'
 import { download, page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 import { tlsHandshakes, tlsHits } from './scenarios/tls.ts'
 import { l0Traced, pageTraced } from './scenarios/tracing.ts'
+import { isrGuarded, l0Guarded } from './scenarios/waf.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
 
@@ -42,6 +43,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'l0-limit': () => l0Limited(seconds),
   'l0-traced': () => l0Traced(seconds),
   'page-traced': () => pageTraced(seconds),
+  'l0-waf': () => l0Guarded(seconds),
+  'isr-waf': () => isrGuarded(seconds),
   tls: () => tlsHits(seconds),
   'tls-handshakes': () => tlsHandshakes(seconds),
   page100: () => page100(seconds),

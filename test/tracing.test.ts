@@ -4,7 +4,17 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { fetchHttp, OtlpReceiver, PROCESS_WAIT_MS, type ReceivedSpan, startServer, tempSite, waitFor } from '@svc/testkit'
+import {
+  fetchHttp,
+  OtlpReceiver,
+  PROCESS_WAIT_MS,
+  type ReceivedSpan,
+  startServer,
+  tempDir,
+  tempSite,
+  waitFor,
+  writeFiles,
+} from '@svc/testkit'
 import { reloaded } from './control.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
@@ -92,10 +102,30 @@ test('spans, metrics and trace ids of a running server reach its collector, and 
   assert.match(text, /^svc_trace_spans_total\{outcome="dropped"\} 0/m)
 
   assert.ok(server.configFile)
-  writeFileSync(server.configFile, config(`otlp_endpoint = "${http.url}"\notlp_protocol = "http"`))
+  const plugins = tempDir(t, 'plugins')
+  writeFiles(plugins, {
+    '10-mark.mjs': "export default { name: 'mark', version: '1', hooks: { onRequest() {}, async onRoute() {} } }",
+  })
+  const guards = `[plugins]\ndirectory = "${plugins}"\n[waf]\nmode = "block"\n[waf.packs]\ntraversal = "block"\n`
+  writeFileSync(server.configFile, config(`otlp_endpoint = "${http.url}"\notlp_protocol = "http"\n${guards}`))
   await reloaded(server)
   await get('/later')
-  assert.equal((await spanOf(http, '/later')).resource['service.name'], 'svc')
+  const later = await spanOf(http, '/later')
+  assert.equal(later.resource['service.name'], 'svc')
+  for (const name of ['waf', 'plugin:mark:onRequest', 'plugin:mark:onRoute']) {
+    const own = await http.span(`${name} of /later`, (span) => span.name === name && span.parentSpanId === later.spanId)
+    assert.deepEqual(
+      [own.traceId, own.isError, own.startedAt >= later.startedAt, own.endedAt <= later.endedAt],
+      [TRACE, false, true, true],
+    )
+  }
+  assert.equal((await get('/blocked?file=..%2f..%2fetc%2fpasswd')).status, 403)
+  const blocked = await spanOf(http, '/blocked')
+  await http.span('waf of /blocked', (span) => span.name === 'waf' && span.parentSpanId === blocked.spanId)
+  assert.ok(
+    !http.spans.some((span) => span.name.startsWith('plugin:') && span.parentSpanId === blocked.spanId),
+    'plugins come behind',
+  )
   await get('/last')
   await server.child.stop()
   assert.ok(

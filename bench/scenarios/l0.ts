@@ -14,7 +14,7 @@ const HOST = 'l0.localhost'
 const SIZES = { '1 KB': 1024, '10 KB': 10_240, '32 KB': 32_768 } as const
 
 /** Fields of a browser's navigation request, except Host. */
-const BROWSER_FIELDS = [
+export const BROWSER_FIELDS = [
   'User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
   'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   'Accept-Language: en-US,en;q=0.5',
