@@ -59,3 +59,13 @@ export function re2Program(source: string): Re2Program {
     throw new PatternSyntaxError(messageOf(error).replace(/^error parsing regexp: /, ''), 0)
   }
 }
+
+/**
+ * Compiles a test with the library's own matcher, which finds a match anywhere in a text. It takes linear time, but up to a thousand
+ * times as long as a `LinearPattern` for some patterns.
+ * @param looksBehind the pattern has look-behinds
+ */
+export function re2Test(source: string, looksBehind = false): (text: string) => boolean {
+  const expression = RE2JS.compile(source, looksBehind ? RE2JS.LOOKBEHINDS : 0)
+  return (text) => expression.test(text)
+}

@@ -5,6 +5,7 @@ import { javascript, pcre } from './dialect.ts'
 import { PatternParser } from './parse-pattern.ts'
 import { PatternSyntaxError } from './pattern-text.ts'
 import { countCaptures, fixedLength, type LookNode, type PatternNode, repeated, sequence } from './pattern-tree.ts'
+import { re2Test } from './re2-program.ts'
 import { moveLookAheads, reversed, takeFinalNewline } from './rewrite-pattern.ts'
 import { keepsLargeCounts, sizeOf, write } from './write-pattern.ts'
 
@@ -76,9 +77,28 @@ const RE2 = { notation: 're2', top: javascript.top } as const
 const START: PatternNode = { kind: 'assert', at: 'start' }
 const END: PatternNode = { kind: 'assert', at: 'end' }
 
-/** Writes a pattern of `parseRegex` for a test of whole texts. Undefined: it is too large. */
-export function wholeTextPattern(node: PatternNode): WholeTextPattern | undefined {
+/**
+ * Compiles a pattern of `parseRegex` to a test of whole texts that takes linear time, however hostile pattern and text are. Undefined: it
+ * is too large.
+ */
+export function wholeTextTest(node: PatternNode): ((text: string) => boolean) | undefined {
   if (sizeOf(node) > MAX_SIZE) return undefined
+  const { source, isReversed, conditions } = wholeTextPattern(node)
+  const test = re2Test(source, isReversed)
+  const tests = conditions.map((condition) => ({ test: re2Test(condition.source), isNegative: condition.isNegative }))
+  return (text) =>
+    tests.every((condition) => condition.test(text) !== condition.isNegative) && test(isReversed ? reversedText(text) : text)
+}
+
+/** By UTF-16 code units, which is how texts are matched. */
+function reversedText(text: string): string {
+  let result = ''
+  for (let at = text.length - 1; at >= 0; at--) result += text.charAt(at)
+  return result
+}
+
+/** Writes a pattern of `parseRegex` for a test of whole texts. */
+function wholeTextPattern(node: PatternNode): WholeTextPattern {
   const { rest, looks } = splitLookAheads(node)
   const isReversed = looksAhead(rest)
   const whole = sequence([START, repeated(rest, 1, 1), END])

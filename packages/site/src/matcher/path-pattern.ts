@@ -1,5 +1,4 @@
-import { literal, type PatternNode, PatternSyntaxError, parseRegex, repeated, sequence, wholeTextPattern } from '@svc/http'
-import { RE2JS } from 're2js'
+import { literal, type PatternNode, PatternSyntaxError, parseRegex, repeated, sequence, wholeTextTest } from '@svc/http'
 import { SiteError } from '../errors/errors.ts'
 
 /** Paths remembered for one pattern; the paths of a site that are requested often are fewer. */
@@ -148,26 +147,11 @@ function parse(source: string): PatternNode {
   }
 }
 
-/**
- * Compiles a test of whole texts that takes linear time, however hostile pattern and text are: patterns are written by site authors and
- * run in a process that serves all sites.
- */
+/** Patterns are written by site authors and run in a process that serves all sites. */
 function compileTest(node: PatternNode): (text: string) => boolean {
-  const pattern = wholeTextPattern(node)
-  if (pattern === undefined) throw new SiteError('SITE_BAD_PATTERN', 'the pattern is too large')
-  const { isReversed } = pattern
-  const expression = RE2JS.compile(pattern.source, isReversed ? RE2JS.LOOKBEHINDS : 0)
-  const conditions = pattern.conditions.map(({ source, isNegative }) => ({ expression: RE2JS.compile(source), isNegative }))
-  return (text) =>
-    conditions.every((condition) => condition.expression.test(text) !== condition.isNegative) &&
-    expression.test(isReversed ? reversed(text) : text)
-}
-
-/** By UTF-16 code units, which is how texts are matched. */
-function reversed(text: string): string {
-  let result = ''
-  for (let at = text.length - 1; at >= 0; at--) result += text.charAt(at)
-  return result
+  const test = wholeTextTest(node)
+  if (test === undefined) throw new SiteError('SITE_BAD_PATTERN', 'the pattern is too large')
+  return test
 }
 
 /**
