@@ -79,6 +79,7 @@ panelTest('by keyboard alone: find a site, read its tabs, carry out an action, a
   assert.equal(await page.textContent(':focus'), 'Skip to the content')
   await page.keyboard.press('Enter')
   assert.equal(await page.evaluate('document.activeElement.id'), 'main')
+  await page.keyboard.press('Tab')
   await page.keyboard.press('Control+k')
   await page.waitForSelector('dialog [role=option]:has-text("shop")')
   await page.keyboard.type('shop')
