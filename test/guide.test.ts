@@ -1,14 +1,11 @@
 // Starts first: it runs the commands of the operator's guide.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { PROCESS_WAIT_MS, repositoryRoot, requireProgram, svcCommand, tempDir, waitFor } from '@svc/testkit'
-
-const guide = readFileSync(join(repositoryRoot, 'docs/operators-guide.md'), 'utf8')
+import { test } from 'node:test'
+import { repositoryRoot, requireProgram, writeFiles } from '@svc/testkit'
+import { type Machine, startMachine } from './guide/machine.ts'
+import { blocksOf, patternOf, readPage } from './guide/page.ts'
 
 /** Commands of the page that reach beyond a directory tree, and a test of their own. */
 const ELSEWHERE = /^(?:npm install && npm run package:deb|apt install .*)$/
@@ -25,144 +22,67 @@ const PROMISED: Readonly<Record<string, RegExp>> = {
   'curl -s -H "authorization: Bearer $TOKEN" http://localhost/__svc/admin/api/overview': /"sites"/,
   'curl -s http://localhost/__svc/health': /"status":"(?:ok|healthy)/,
   "curl -s http://localhost/__svc/metrics | grep -c '^http_requests_total'": /^[1-9]/m,
-  'curl -s -H "authorization: Bearer $TOKEN" http://localhost/__svc/obs/alerts': /worker_crash_loop/,
+  'curl -s -H "authorization: Bearer $TOKEN" http://localhost/__svc/obs/alerts':
+    // The first evaluation ends a moment after the start.
+    /"evaluated_at":null|worker_crash_loop/,
   'svc routes shop': /\//,
 }
 
-/** The commands of the blocks of shell, one block after another; a command may have several lines. */
-function commandsOf(page: string): string[] {
-  const blocks = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, text = '']) => text)
-  return blocks.flatMap((block) => {
-    const commands: string[] = []
-    let pending = ''
-    let end: string | undefined
-    for (const line of block.trimEnd().split('\n')) {
-      pending += pending === '' ? line : `\n${line}`
-      if (end === undefined && / <<'(\w+)'$/.test(line)) end = /<<'(\w+)'$/.exec(line)?.[1]
-      else if (end !== undefined && line === end) end = undefined
-      if (end !== undefined || line.endsWith('\\')) continue
-      if (pending.trim() !== '') commands.push(pending)
-      pending = ''
-    }
-    return commands
-  })
-}
-
-/** Ports that were free a moment ago: the page names addresses, so they cannot be chosen at the start. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
-}
-
-/** Programs that stand before those of the machine: a service manager of one unit, and a client that finds the test's ports. */
-function writePrograms(bin: string, root: string, ports: Readonly<Record<'http' | 'first' | 'https', number>>): void {
-  const program = (name: string, text: string) => {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${text}`)
-    chmodSync(join(bin, name), 0o755)
-  }
-  mkdirSync(bin)
-  symlinkSync(svcCommand, join(bin, 'svc'))
-  program('journalctl', 'cat "$UNIT_LOG"\n')
-  const to = [`:80:127.0.0.1:${ports.http}`, `:443:127.0.0.1:${ports.https}`, `:8080:127.0.0.1:${ports.first}`]
-  program(
-    'curl',
-    `exec ${spawnSync('which', ['curl']).stdout.toString().trim()} ${to.map((one) => `--connect-to ${one}`).join(' ')} "$@"\n`,
-  )
-  program(
-    'systemctl',
-    `pid=$(cat ${root}/unit.pid 2>/dev/null)
-stop() { [ -z "$pid" ] || { kill "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; rm -f ${root}/unit.pid; }; }
-start() {
-  : > "$UNIT_LOG"
-  setsid ${svcCommand} serve >> "$UNIT_LOG" 2>&1 &
-  echo $! > ${root}/unit.pid
-  until grep -q '"event":"ready"' "$UNIT_LOG"; do kill -0 $! || exit 1; sleep 0.05; done
-}
-case $1 in
-  is-active) kill -0 "$pid" && echo active ;;
-  start) start ;;
-  stop) stop ;;
-  restart) stop; start ;;
-  *) echo "systemctl: unknown command $1" >&2; exit 1 ;;
-esac
+/** Pages that visitors of the shop have: the page on purging is about them. */
+const SITE = {
+  'srv/shop/app/news/page.tsx': `import { unstable_cache } from 'next/cache'
+export const revalidate = 600
+const posts = unstable_cache(async () => String(Math.random()), ['posts'], { tags: ['posts'] })
+export default async function Page() { return <p>posts-{await posts()}</p> }
 `,
-  )
 }
 
-/** Replaces the paths and addresses of a machine by those of the test. */
-function placed(command: string, root: string, ports: Readonly<Record<'http' | 'first' | 'https', number>>): string {
-  return command
-    .replaceAll(/(?<![\w/.-])\/(etc\/svc|srv|var\/lib\/svc|root)(?=[/\s"'*;.]|$)/gm, `${root}/$1`)
-    .replaceAll(/-C \/(?=\s|$)/g, `-C ${root}`)
-    .replaceAll('"0.0.0.0:80"', `"127.0.0.1:${ports.http}"`)
-    .replaceAll('0.0.0.0:80\\n', `127.0.0.1:${ports.http}\\n`)
-    .replaceAll('"0.0.0.0:80"', `"127.0.0.1:${ports.http}"`)
-    .replaceAll('0.0.0.0:443', `127.0.0.1:${ports.https}`)
-    .replaceAll('listen = "0.0.0.0:80"', `listen = "127.0.0.1:${ports.http}"`)
-    .replaceAll('listen 80;', `listen 127.0.0.1:${ports.http};`)
-    .replaceAll(/(listen(?: = ")? ?)127\.0\.0\.1:8080/g, `$1127.0.0.1:${ports.first}`)
+/** Responses of an upstream are stored, and one of them, and a page, is. */
+const UPSTREAM = [
+  `sed -i 's|proxy_next_upstream .*|proxy_cache pages; proxy_cache_valid 10m;|' /etc/svc/vhosts/docs.conf && svc reload`,
+  "curl -sf http://docs.example.org/api/list | grep -x 'from the upstream'",
+]
+
+/** Checks the output of a command of the operator's guide. */
+function checkPromise(name: string, text: string): void {
+  assert.match(text, PROMISED[name] ?? /^/, name)
 }
 
-async function startTree(t: TestContext) {
-  const root = tempDir(t, 'guide')
-  const [first = 0, http = 0, https = 0] = await freePorts(3)
-  const ports = { first, http, https }
-  for (const dir of ['etc/svc', 'root', 'srv', 'var/lib/svc', 'var/cache/svc', 'run/svc']) {
-    mkdirSync(join(root, dir), { recursive: true, mode: 0o700 })
+/** Runs the blocks of a page in order. @returns each command without its comment, with its output */
+async function runPage(machine: Machine, page: string): Promise<[command: string, text: string][]> {
+  const done: [string, string][] = []
+  for (const { commands, shown } of blocksOf(page)) {
+    let whole = ''
+    for (const command of commands.filter((one) => !ELSEWHERE.test(one))) {
+      const { text, code } = await machine.run(command)
+      assert.equal(code, 0, `${command}\n${text}`)
+      whole += text.replaceAll(machine.root, '').replaceAll('\r', '')
+      done.push([command.replace(/ +#[^\n]*$/, ''), text])
+    }
+    if (shown !== undefined) assert.match(whole, patternOf(shown), `the page shows:\n${shown}the commands print:\n${whole}`)
   }
-  // As the package installs it.
-  const shipped = readFileSync(join(repositoryRoot, 'packaging/debian/svc.config.toml'), 'utf8')
-  const config = placed(shipped, root, ports).replaceAll(/"\/(var|run)\//g, `"${root}/$1/`)
-  writeFileSync(join(root, 'etc/svc/svc.config.toml'), config)
-  const bin = join(root, 'bin')
-  writePrograms(bin, root, ports)
-  const env = {
-    PATH: `${bin}:${process.env['PATH']}`,
-    SVC_CONFIG: join(root, 'etc/svc/svc.config.toml'),
-    UNIT_LOG: join(root, 'unit.log'),
-  }
-  t.after(() => spawnSync(join(bin, 'systemctl'), ['stop'], { env }))
-  assert.equal(spawnSync(join(bin, 'systemctl'), ['start'], { env }).status, 0, 'the package starts the unit')
-  return { root, ports, env }
+  return done
 }
 
-test("each command of the operator's guide does what the guide says", async (t) => {
+test("each command of the operator's guide and of the page on purging does what the page says", async (t) => {
   if (requireProgram(t, 'curl') === undefined) return
-  const { root, ports, env } = await startTree(t)
-  const shell = spawn('bash', [], { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  t.after(() => shell.kill())
-  let output = ''
-  let count = 0
-  for (const stream of [shell.stdout, shell.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-  /** One shell for all: later commands use variables of earlier ones. */
-  const run = async (command: string): Promise<string> => {
-    const mark = `--- ${++count} `
-    output = ''
-    shell.stdin.write(`${placed(command, root, ports)}\ncode=$?; echo; echo "${mark}$code"\n`)
-    const end = new RegExp(`${mark}\\d+\\n`)
-    await waitFor(command, () => end.test(output) || shell.exitCode !== null, PROCESS_WAIT_MS)
-    const [text = '', code = ''] = output.split(mark)
-    assert.equal(code.trim(), '0', `${command}\n${text}`)
-    return text
-  }
-  const commands = commandsOf(guide)
-  const codes: string[] = []
-  const promised = new Set(Object.keys(PROMISED))
-  for (const command of commands) {
-    if (ELSEWHERE.test(command)) continue
-    const text = await run(command)
-    const name = command.replace(/ +#[^\n]*$/, '')
-    promised.delete(name)
-    assert.match(text, PROMISED[name] ?? /^/, command)
-    const code = /'%\{http_code\}\\n' /.test(command) ? text.trim().split('\n')[0] : undefined
-    if (code !== undefined) codes.push(code)
-  }
-  assert.deepEqual([...promised], [], 'commands that are no longer in the guide')
+  const machine = await startMachine(t)
+  // Long before it is asked for: an edit that is noticed between two requests would purge it.
+  writeFiles(machine.root, SITE)
+  const done = await runPage(machine, readPage('operators-guide.md'))
+  for (const [name, text] of done) checkPromise(name, text)
+  const ran = new Set(done.map(([name]) => name))
+  assert.deepEqual(
+    Object.keys(PROMISED).filter((name) => !ran.has(name)),
+    [],
+    'commands that are no longer in the guide',
+  )
+  const codes = done.flatMap(([name, text]) => (/'%\{http_code\}\\n' /.test(name) ? [text.trim()] : []))
   assert.deepEqual(codes, ['503', '200'], 'in maintenance after the restore, and out of it')
-  assert.ok(commands.length > 40, String(commands.length))
+  assert.ok(done.length > 40, String(done.length))
+
+  for (const command of UPSTREAM) assert.equal((await machine.run(command)).code, 0, command)
+  await runPage(machine, readPage('purging.md'))
 })
 
 test('names of codes, alerts, metrics and keys in the guides are those of the server', () => {
@@ -182,4 +102,23 @@ test('names of codes, alerts, metrics and keys in the guides are those of the se
     names.filter((name) => !new RegExp(`\\b${name}\\b`).test(known)),
     [],
   )
+})
+
+test('each text that the page on troubleshooting quotes is one of the sources', () => {
+  const files = globSync('packages/*/src/**/*.ts', { cwd: repositoryRoot })
+  const sources = files.map((file) => readFileSync(join(repositoryRoot, file), 'utf8').replaceAll("\\'", "'"))
+  const quoted = Array.from(readPage('troubleshooting.md').matchAll(/^```text\n([\s\S]*?)^```$/gm), ([, text = '']) => text)
+  const lines = quoted.flatMap((text) => text.trimEnd().split('\n'))
+  assert.ok(lines.length > 25, String(lines.length))
+  // Dots stand for a value; between them, all of the text must be in one line of a source.
+  const patterns = lines.map(
+    (line) =>
+      new RegExp(
+        patternOf(line)
+          .source.slice(1)
+          .replace(/\\n\$$/, ''),
+      ),
+  )
+  const unknown = lines.filter((_line, index) => !sources.some((source) => patterns[index]?.test(source)))
+  assert.deepEqual(unknown, [])
 })
