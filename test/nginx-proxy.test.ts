@@ -1,11 +1,22 @@
 import test from 'node:test'
 import { type Case, Differential } from './nginx/differential.ts'
 
+const texts = ['page.html', 'a.txt', 'a.css', 'a.bin']
+const files = {
+  'err.html': 'page of an error',
+  ...Object.fromEntries(
+    ['charset', 'charset/own', 'charset/off', 'charset/variable', 'sent'].flatMap((dir) =>
+      texts.map((name) => [`${dir}/${name}`, name]),
+    ),
+  ),
+}
+
 const conf = `
 upstream one { server {echo}; }
 upstream echo { server {echo}; keepalive 4; }
 upstream nobody { server 127.0.0.1:1; server 127.0.0.1:2 backup; }
 map $arg_to $place { whole {echo}/p%20q; query {echo}?z=1; default {echo}; }
+map $sent_http_content_type $kind { default other; "text/html" page; ~^text/ text; "" none; }
 map $http_upgrade $switched { default upgrade; "" close; }
 server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.html;
   location / { proxy_pass http://{echo}; }
@@ -33,6 +44,18 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location /backend-none/ { proxy_pass $arg_none; }
   location /backend-rewritten/ { set $backend http://{echo}; rewrite ^/backend-rewritten/(.*)$ /to/$1 break; proxy_pass $backend; }
   location /backend-rewritten-uri/ { set $backend http://{echo}/base/; rewrite ^/backend-rewritten-uri/(.*)$ /to/$1 break; proxy_pass $backend; }
+  location /intercepted/ { proxy_pass http://{echo}/; proxy_intercept_errors on; error_page 404 410 /err.html; error_page 500 =200 /err.html;
+    error_page 503 @echo; error_page 302 = /strip/moved; error_page 401 /none; add_header X-Seen "$sent_http_x_upstream" always; }
+  location /not-intercepted/ { proxy_pass http://{echo}/; proxy_intercept_errors off; error_page 404 /err.html; }
+  location /intercepted-none/ { proxy_pass http://{echo}/; proxy_intercept_errors on; error_page 500 /err.html; }
+  location /passed-field/ { proxy_pass http://{echo}/; proxy_hide_header X-Hidden; proxy_hide_header X-Upstream; proxy_pass_header X-Hidden; }
+  location /charset/ { charset koi8-r; add_header X-Type "$sent_http_content_type"; root {dir};
+    location /charset/own/ { charset_types text/css application/json; }
+    location /charset/off/ { charset off; }
+    location /charset/variable/ { charset $arg_charset; }
+    location /charset/text { return 200 text; }
+    location /charset/proxied { proxy_pass http://{echo}; } }
+  location /sent/ { add_header X-Kind "$kind"; add_header X-Cached "$sent_http_cache_control"; expires 1h; root {dir}; }
   location /socket/ { proxy_pass http://unix:{socket}:/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /usual-port/ { proxy_pass http://one/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /own-port/ { proxy_pass http://{echo}/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
@@ -147,6 +170,28 @@ const targets: Case[] = [
     ...['', '-uri', '-rest', '-group', '-scheme', '-bad', '-none', '-rewritten', '-rewritten-uri'].map(
       (way) => `/backend${way}/a%20b?x=1`,
     ),
+    ...[200, 302, 401, 403, 404, 410, 500, 503].flatMap((status) =>
+      ['intercepted', 'not-intercepted', 'intercepted-none'].map((way) => `/${way}/x?status=${status}&location=/y`),
+    ),
+    '/passed-field/x',
+    ...[
+      'page.html',
+      'a.txt',
+      'a.css',
+      'a.bin',
+      'own/page.html',
+      'own/a.css',
+      'own/a.txt',
+      'off/page.html',
+      'off/a.css',
+      'text',
+      'none',
+    ].map((name) => `/charset/${name}`),
+    ...['?charset=utf-8', '?charset=off'].map((query) => `/charset/variable/page.html${query}`),
+    ...['text/html', 'text/plain;%20charset=latin1', 'application/pdf', 'text/css'].map(
+      (type) => `/charset/proxied?type=${type}`,
+    ),
+    ...['page.html', 'a.txt', 'a.bin', 'none'].map((name) => `/sent/${name}`),
     '/backend-redirect/x?status=302&location=http://inner.test/y',
     '/redirect/x?status=302&location=http://elsewhere.test/y',
     '/redirect/x?status=201',
@@ -229,6 +274,6 @@ const sent: Case[] = [
 ]
 
 test('requests reach upstreams, and answers clients, as with nginx', async (t) => {
-  const servers = await Differential.start(t, { conf, files: { 'err.html': 'page of an error' } })
+  const servers = await Differential.start(t, { conf, files })
   await servers?.compare(t, [...targets, ...sent])
 })

@@ -69,6 +69,8 @@ test('unset directives of a proxy have their defaults', async (t) => {
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],
+    passHeaders: [],
+    interceptsErrors: false,
     cache: undefined,
   })
 })

@@ -23,6 +23,15 @@ function authBasic(level: Level): LocationSettings['authBasic'] {
   return { realm, userFile }
 }
 
+/** Types of text that nginx names a charset for. */
+const TEXT_TYPES = ['text/xml', 'text/plain', 'text/vnd.wap.wml', 'application/javascript', 'application/rss+xml']
+
+function charsetOf(level: Level): LocationSettings['charset'] {
+  const name = level.value(answers.charset)
+  if (name === undefined || name === 'off') return undefined
+  return { name, types: ['text/html', ...(level.value(answers.charsetTypes) ?? TEXT_TYPES)] }
+}
+
 /** One `off` switches off those of its level. */
 function accessLogs(level: Level): readonly string[] {
   const targets = level.nearest(answers.accessLog)
@@ -40,6 +49,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     tryFiles: level.own(rewriting.tryFiles)[0],
     addHeaders: level.nearest(answers.addHeader),
     expires: level.value(answers.expires),
+    charset: charsetOf(level),
     access: level.nearest(answers.allow),
     satisfiesAny: level.value(answers.satisfy) === 'any',
     authBasic: authBasic(level),

@@ -86,6 +86,8 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
       splitPathInfo: level.value(proxying.fastcgiSplitPathInfo),
       nextUpstream: nextUpstream(level, family),
       hideHeaders: level.nearest(family.hideHeader),
+      passHeaders: level.nearest(family.passHeader),
+      interceptsErrors: level.value(family.interceptErrors) ?? false,
       cache: cacheSpec(level, family),
     }
   }
@@ -105,6 +107,8 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
     nextUpstream: nextUpstream(level, family),
     redirects: redirects(level, pass, match),
     hideHeaders: level.nearest(family.hideHeader),
+    passHeaders: level.nearest(family.passHeader),
+    interceptsErrors: level.value(family.interceptErrors) ?? false,
     cache: cacheSpec(level, family),
   }
 }

@@ -5,7 +5,7 @@ import { shown } from '../syntax/vhost-problems.ts'
 import { parseSize, parseTime } from '../values/numbers.ts'
 import { leadingText } from '../values/template.ts'
 import type { DirectiveCall } from './directive-call.ts'
-import { EVERYWHERE, rule } from './rule.ts'
+import { EVERYWHERE, MANY, rule } from './rule.ts'
 
 const SECOND_MS = 1000
 const DAY_SECONDS = 86_400
@@ -65,6 +65,18 @@ export const allow = rule('allow', { args: 1, slot: 'access', isMany: true, pars
 
 /** `deny`. */
 export const deny = rule('deny', { args: 1, slot: 'access', isMany: true, parse: accessRule(false) })
+
+/** `charset`: its name, or off. */
+export const charset = rule<Template | 'off'>('charset', {
+  args: 1,
+  parse: (call) => (call.arg(0) === 'off' ? 'off' : call.template(0)),
+})
+
+/** `charset_types`. */
+export const charsetTypes = rule('charset_types', {
+  args: [1, MANY],
+  parse: (call) => call.args.map((type) => type.toLowerCase()),
+})
 
 /** `satisfy`. */
 export const satisfy = rule('satisfy', { args: 1, parse: (call) => call.oneOf(0, ['all', 'any'] as const) })

@@ -22,6 +22,12 @@ function validFor(call: DirectiveCall): { statuses: readonly number[] | 'any'; s
   return { statuses: isAny ? 'any' : last === 0 ? USUAL_STATUSES : statuses, seconds: Math.floor(time / SECOND_MS) }
 }
 
+/** A field of the upstream that clients see though it is hidden by default. */
+function passedField(call: DirectiveCall): string | undefined {
+  const name = call.fieldName(0)?.toLowerCase()
+  return name === 'date' ? call.fail('Date of an upstream cannot be passed on', 0, 'the server sends its own') : name
+}
+
 /** The directives that `proxy_` and `fastcgi_` share. */
 function family(prefix: 'proxy' | 'fastcgi') {
   const statuses = prefix === 'proxy' ? PROXY_STATUSES : FASTCGI_STATUSES
@@ -38,6 +44,8 @@ function family(prefix: 'proxy' | 'fastcgi') {
     sendTimeout: rule(`${prefix}_send_timeout`, time),
     nextUpstream: rule(`${prefix}_next_upstream`, words([...FAILURES, ...statuses, 'non_idempotent', 'off'])),
     hideHeader: rule(`${prefix}_hide_header`, { args: 1, isMany: true, parse: (call) => call.fieldName(0)?.toLowerCase() }),
+    passHeader: rule(`${prefix}_pass_header`, { args: 1, isMany: true, parse: passedField }),
+    interceptErrors: rule(`${prefix}_intercept_errors`, { args: 1, parse: (call) => call.flag(0) }),
     cache: rule<string>(`${prefix}_cache`, { args: 1, parse: (call) => call.arg(0) || call.invalidValue(0) }),
     cacheValid: rule(`${prefix}_cache_valid`, { ...list, parse: validFor }),
     cacheUseStale: rule(`${prefix}_cache_use_stale`, words([...FAILURES, 'updating', ...statuses, 'off'])),

@@ -6,11 +6,9 @@ const REFUSED = byName({
   'redirects are always absolute; to redirect elsewhere, write the full URL': 'absolute_redirect',
   'without it, anyone has access; authorize requests in the upstream, or in middleware.ts of an application': 'auth_request',
   'directory listings are not available; add an index file': 'autoindex',
-  'text is sent as UTF-8; convert files in other encodings, or set their Content-Type with add_header': 'charset',
   'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
   'files always have an ETag; it cannot be turned off': 'etag',
   'the cache key is fixed: scheme, host, URI, upstream and target': 'fastcgi_cache_key proxy_cache_key',
-  'upstream error pages are always passed on unchanged': 'fastcgi_intercept_errors proxy_intercept_errors',
   'the upstream sees no certificate of this server; use an upstream that needs none':
     'proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_password_file',
   'the name of the host in proxy_pass is verified and sent': 'proxy_ssl_name',
@@ -56,7 +54,6 @@ const REFUSED = byName({
   'redirects always include the port; to leave it out, write the full URL': 'port_in_redirect',
   'upstream response fields cannot be ignored; remove them in the upstream, or set proxy_cache_valid': 'proxy_ignore_headers',
   'upstream response fields cannot be ignored; remove them in the upstream, or set fastcgi_cache_valid': 'fastcgi_ignore_headers',
-  'Server, Date and X-Accel-... of upstreams are never passed on': 'proxy_pass_header fastcgi_pass_header',
   'request bodies are always forwarded': 'proxy_pass_request_body',
   'request fields are always forwarded; proxy_set_header with "" removes one': 'proxy_pass_request_headers',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
@@ -80,7 +77,7 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   auth_request: 'without it, anyone has access; authorize requests in the upstream, or in middleware.ts of an application',
   autoindex: 'directory listings are not available; add an index file',
   browser: 'use map $http_user_agent with patterns',
-  charset: 'text is sent as UTF-8; convert files in other encodings, or set their Content-Type with add_header',
+  charset: 'text is not converted; convert files in other encodings',
   dav: 'clients cannot write files; use an upstream that speaks WebDAV',
   empty_gif: 'serve a file in its place',
   flv: 'videos are not cut by the argument "start"; use an upstream',

@@ -95,6 +95,8 @@ export interface LocationSettings {
   readonly tryFiles: TryFilesSpec | undefined
   readonly addHeaders: readonly AddHeaderSpec[]
   readonly expires: ExpiresSpec | undefined
+  /** Of text; undefined: that of each file, and none elsewhere. */
+  readonly charset: { readonly name: Template; readonly types: readonly string[] } | undefined
   /** `allow` and `deny` in their order; the first that fits decides. */
   readonly access: readonly AccessRule[]
   /** `satisfy any`: one of `access` and `authBasic` is enough. */
@@ -234,6 +236,10 @@ export interface ProxySpec extends UpstreamTimeouts {
   /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
   readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
   readonly hideHeaders: readonly string[]
+  /** Lower case: fields that clients see though they are hidden by default. */
+  readonly passHeaders: readonly string[]
+  /** True if responses whose status has an `error_page` are replaced by it. */
+  readonly interceptsErrors: boolean
   readonly cache: CacheSpec | undefined
 }
 
@@ -244,6 +250,10 @@ export interface FastcgiSpec extends UpstreamTimeouts {
   readonly splitPathInfo: PatternSpec | undefined
   readonly nextUpstream: readonly string[]
   readonly hideHeaders: readonly string[]
+  /** Lower case: fields that clients see though they are hidden by default. */
+  readonly passHeaders: readonly string[]
+  /** True if responses whose status has an `error_page` are replaced by it. */
+  readonly interceptsErrors: boolean
   readonly cache: CacheSpec | undefined
 }
 

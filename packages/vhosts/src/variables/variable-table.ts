@@ -12,8 +12,13 @@ request_filename request_id request_method request_uri scheme server_addr server
 upstream_cache_status uri
 `)
 
-/** Variables whose name ends with that of a field, argument or cookie. */
-export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_']
+/** Variables whose name ends with that of a field, argument or cookie; the last of them is of the response. */
+export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_', 'sent_http_']
+
+/** Fields of responses that the engine writes, when all else is done. */
+const WRITTEN_LAST = words(
+  'sent_http_connection sent_http_content_length sent_http_date sent_http_keep_alive sent_http_server sent_http_transfer_encoding',
+)
 
 /** Variables whose value the client chooses, beside those with the prefixes above. */
 const SAID_BY_CLIENT = words(
@@ -22,7 +27,7 @@ const SAID_BY_CLIENT = words(
 
 /** Returns true if the client chooses the value of a variable. Unknown for maps and named captures. */
 export function isSaidByClient(name: string): boolean {
-  return SAID_BY_CLIENT.has(name) || /^[1-9]$/.test(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
+  return SAID_BY_CLIENT.has(name) || /^[1-9]$/.test(name) || /^(?:arg|cookie|http)_/.test(name)
 }
 
 /** Knows which variables there are and which are read: a map may be written after what reads it. */
@@ -50,7 +55,8 @@ export class VariableTable {
   /** Reports variables that are read and do not exist, each where it is read first. */
   check(problems: VhostProblems): void {
     for (const [name, places] of this.#used) {
-      if (this.#defined.has(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
+      if (this.#defined.has(name)) continue
+      if (!WRITTEN_LAST.has(name) && WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
       const [first] = places
       if (first === undefined) continue
       const others = new Set(places.map(formatPlace)).size - 1

@@ -39,7 +39,8 @@ export class FastcgiHandler implements LocationHandler {
     this.#tools = tools
     this.#params = new LocationParams(spec.params)
     this.#filter = new FieldFilter({
-      hidden: hiddenFields(HIDDEN_FIELDS, spec.hideHeaders),
+      hidden: hiddenFields(HIDDEN_FIELDS, spec),
+      interceptsErrors: spec.interceptsErrors,
       redirects: undefined,
       isBuffered: true,
       blocks: tools.blocks,

@@ -37,7 +37,8 @@ export class ProxyHandler implements LocationHandler {
     this.#tools = tools
     this.#fields = new ProxiedFields(spec.setHeaders)
     this.#filter = new FieldFilter({
-      hidden: hiddenFields(HIDDEN_FIELDS, spec.hideHeaders),
+      hidden: hiddenFields(HIDDEN_FIELDS, spec),
+      interceptsErrors: spec.interceptsErrors,
       redirects: new RedirectRewriter(spec),
       isBuffered: spec.isBuffered,
       blocks: tools.blocks,

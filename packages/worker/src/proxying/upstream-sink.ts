@@ -27,8 +27,13 @@ const ACCEL_FIELDS = [
 ] as const
 
 /** The fields (lower case) that clients do not see: those of a kind of upstream, and those that a location names. */
-export function hiddenFields(ofKind: readonly string[], ofLocation: readonly string[]): ReadonlySet<string> {
-  return new Set([...ofKind, ...ACCEL_FIELDS, ...ofLocation.map((name) => name.toLowerCase())])
+export function hiddenFields(
+  ofKind: readonly string[],
+  { hideHeaders, passHeaders }: { readonly hideHeaders: readonly string[]; readonly passHeaders: readonly string[] },
+): ReadonlySet<string> {
+  const hidden = new Set([...ofKind, ...ACCEL_FIELDS, ...hideHeaders.map((name) => name.toLowerCase())])
+  for (const name of passHeaders) hidden.delete(name)
+  return hidden
 }
 
 /** How the responses of an upstream become answers of a location. */
@@ -38,6 +43,8 @@ interface ResponseRules {
   readonly redirects: RedirectRewriter | undefined
   /** True if a slow client lets the server go on for a while. */
   readonly isBuffered: boolean
+  /** True if responses whose status has a page are replaced by it. */
+  readonly interceptsErrors: boolean
   /** For bytes in flight to clients. */
   readonly blocks: BodyBlocks
 }
@@ -189,6 +196,13 @@ export class UpstreamSink implements SwitchSink {
     if (redirectsInside && innerRedirect(exchange, head.headers)) {
       this.#isOver = true
       this.#source?.abort()
+      return
+    }
+    if (this.#filter.rules.interceptsErrors && head.status >= 300 && exchange.hasErrorPage(head.status)) {
+      this.#isOver = true
+      this.#source?.abort()
+      const challenges = head.status === 401 ? headers.filter(([name]) => name === 'www-authenticate') : []
+      exchange.fail(head.status, challenges)
       return
     }
     keepOwnType(exchange, headers)

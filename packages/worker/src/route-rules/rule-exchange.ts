@@ -40,6 +40,11 @@ export class RuleExchange implements LocationExchange {
     // Nothing that a rule says reads them.
   }
 
+  /** A rule has no pages for errors. */
+  hasErrorPage(): boolean {
+    return false
+  }
+
   fail(status: number, headers: HeaderList = []): void {
     this.context.withdrawFromL0()
     sendStatus(this.context, status, headers)

@@ -147,6 +147,8 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],
+    passHeaders: [],
+    interceptsErrors: false,
     cache: plainCache,
   }
 }

@@ -1,7 +1,6 @@
 import { CidrSet, parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
 import {
   type AccessRule,
-  type AddHeaderSpec,
   type CompiledTemplate,
   type ExpiresSpec,
   expiresFields,
@@ -11,6 +10,7 @@ import {
   LocationTable,
   type ServerSpec,
 } from '@svc/vhosts'
+import { compileCharset } from './charset.ts'
 import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
@@ -92,12 +92,12 @@ const PLAIN_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 30
 /** Fields that a response has at most once: an added field replaces the present one. */
 const SINGLE_FIELDS: ReadonlySet<string> = new Set(['content-type', 'etag', 'last-modified'])
 
-/** Compiles `add_header` and `expires`; undefined when there are none. */
-function compileFields(
-  { addHeaders, expires }: { readonly addHeaders: readonly AddHeaderSpec[]; readonly expires: ExpiresSpec | undefined },
-  templates: Templates,
-): FieldAdder | undefined {
-  if (addHeaders.length === 0 && (expires === undefined || expires.kind === 'off')) return undefined
+/** Compiles `add_header`, `expires` and `charset`; undefined when there are none. */
+function compileFields(settings: LocationSettings, templates: Templates): FieldAdder | undefined {
+  const { addHeaders, expires } = settings
+  const addCharset = compileCharset(settings, templates)
+  const isCharsetAdded = settings.content.kind === 'files'
+  if (addHeaders.length === 0 && (expires === undefined || expires.kind === 'off') && addCharset === undefined) return undefined
   const added = addHeaders.map(({ name, value, isAlways }) => ({
     name: name.toLowerCase(),
     value: templates.of(value),
@@ -107,13 +107,15 @@ function compileFields(
     const isPlain = PLAIN_STATUSES.has(head.status)
     let headers: Fields = [...head.headers]
     if (isPlain && expires !== undefined) headers = withExpires(input, headers, expires)
+    input.sentHeaders = headers
+    input.isCharsetAdded = isCharsetAdded
     for (const { name, value, isAlways } of added) {
       if (!isPlain && !isAlways) continue
       const text = withoutControls(readForAnswer(input, value))
       if (SINGLE_FIELDS.has(name)) headers = headers.filter(([known]) => known.toLowerCase() !== name)
       if (text !== '') headers.push([name, text])
     }
-    return { status: head.status, headers }
+    return { status: head.status, headers: addCharset === undefined ? headers : addCharset(input, headers) }
   }
 }
 

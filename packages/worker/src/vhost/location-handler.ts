@@ -26,6 +26,8 @@ export interface LocationExchange {
   requestText(template: Template): string
   /** Sets variables for this request that only its content knows (`fastcgi_script_name`, `fastcgi_path_info`, `proxy_host`). */
   setVariable(name: string, value: string): void
+  /** True if the location has an `error_page` for a status. */
+  hasErrorPage(status: number): boolean
   /** Answers with an error of this server: its error page, else the plain answer of this status. Only before anything was sent. */
   fail(status: number, headers?: HeaderList): void
   /** Continues at another path, or at a named location, as if the client had requested it (at most ten times). */

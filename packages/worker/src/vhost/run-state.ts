@@ -23,6 +23,8 @@ export class RunState implements Rewritable<CompiledLocation> {
   method: string
   captures: Captures
   quotesCaptures = false
+  sentHeaders: HeaderList = []
+  isCharsetAdded = false
   location: CompiledLocation
   /** True if an inner redirect or a rewrite led here: then `internal` locations may be visited. */
   isInternal = false

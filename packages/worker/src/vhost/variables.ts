@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { withoutSessionCookie } from '@svc/auth'
-import { escapeArgs, parseHost } from '@svc/http'
+import { escapeArgs, type HeaderList, parseHost } from '@svc/http'
 import type { CaptureSink, Captures, ServerSpec, VariableReader } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 import { addressOf, portOf } from './listen-port.ts'
@@ -21,6 +21,10 @@ export interface VariableInput extends CaptureSink {
   readonly args: string
   readonly method: string
   captures: Captures
+  /** Fields of the response, once they are known. */
+  sentHeaders: HeaderList
+  /** True if the charset of a file is none that nginx would send. */
+  isCharsetAdded: boolean
   /** True if numbered captures are escaped as arguments when they are read. */
   readonly quotesCaptures: boolean
   /** `$document_root`. */
@@ -95,6 +99,7 @@ export function variableReader(name: string): VariableReader<VariableInput> {
   if (name.startsWith('http_')) return httpReader(name.slice(5).replaceAll('_', '-'))
   if (name.startsWith('arg_')) return argumentReader(name.slice(4).toLowerCase())
   if (name.startsWith('cookie_')) return cookieReader(name.slice(7).toLowerCase())
+  if (name.startsWith('sent_http_')) return sentReader(name.slice(10).replaceAll('_', '-'))
   return shared(set(name))
 }
 
@@ -102,6 +107,19 @@ function captureReader(index: number): VariableReader<VariableInput> {
   return shared((input) => {
     const text = input.captures[index] ?? ''
     return input.quotesCaptures ? escapeArgs(text) : text
+  })
+}
+
+/** Files have a charset here that nginx does not add by itself. */
+const OWN_CHARSET = '; charset=utf-8'
+
+function sentReader(name: string): VariableReader<VariableInput> {
+  // Of the response that L0 stores.
+  return shared(({ sentHeaders, isCharsetAdded }) => {
+    const values = sentHeaders.filter(([known]) => known.toLowerCase() === name).map(([, value]) => value)
+    const [value = ''] = values
+    if (name === 'content-type' && isCharsetAdded && value.endsWith(OWN_CHARSET)) return value.slice(0, -OWN_CHARSET.length)
+    return values.join(', ')
   })
 }
 

@@ -45,6 +45,10 @@ export class VhostExchange implements LocationExchange {
     this.#state.setVariable(name, value)
   }
 
+  hasErrorPage(status: number): boolean {
+    return this.#state.location.settings.errorPages.some(({ statuses }) => statuses.includes(status))
+  }
+
   /** Unlike those of a file, the errors of an upstream are never cached. */
   fail(status: number, headers?: HeaderList): void {
     this.context.withdrawFromL0()
