@@ -22,15 +22,19 @@ function configure(dir) {
   return file
 }
 
-/** @returns the first line that a process prints; rejects if it ends without one */
+/** @returns the first line that a process prints; rejects with its log if it ends without one */
 function firstLineOf(child) {
   const { promise, resolve, reject } = Promise.withResolvers()
   let text = ''
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (data) => {
+    log += data
+  })
   child.stdout.setEncoding('utf8').on('data', (data) => {
     text += data
     if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')))
   })
-  child.on('exit', (code) => reject(new Error(`the service ended with ${code} before it was ready`)))
+  child.on('exit', (code) => reject(new Error(`the service ended with ${code} before it was ready:\n${log}`)))
   return promise
 }
 
@@ -41,7 +45,7 @@ export async function warmCodeCache() {
   const dir = mkdtempSync(join(tmpdir(), 'svc-warm-'))
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC_|NODE_)/.test(name)))
   const args = ['serve', '--config', configure(dir)]
-  const child = spawn(join(root, 'bin/svc'), args, { env, stdio: ['ignore', 'pipe', 'inherit'], timeout: LIMIT_MS })
+  const child = spawn(join(root, 'bin/svc'), args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: LIMIT_MS })
   const exited = new Promise((resolve) => child.on('exit', resolve))
   try {
     const ready = JSON.parse(await firstLineOf(child))
