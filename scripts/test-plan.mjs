@@ -1,6 +1,7 @@
 // Groups test files into processes and orders their start.
 //
-// A test file of a package spends most of its time on loading sources, so some files of one package share a process.
+// A test file spends half a second of processor time on loading sources, so some files of one package share a process, and some
+// files of the product.
 // A comment on a line of its own, in the head of a test file, says otherwise:
 //
 //   // Runs alone: <why it needs a process of its own>
@@ -17,8 +18,8 @@ import { bundleTests } from './bundle-tests.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Bundles of the tests; rebuilt by each run. */
 export const bundleDir = join(root, 'dist/tests')
-/** Few enough that a group takes some seconds. */
-const FILES_PER_GROUP = 4
+/** Few enough that a group takes less than a minute. Files of the product start servers. */
+const FILES_PER_GROUP = { packages: 8, product: 3 }
 /** Tests of the product that run with engine node too: they depend on how connections are kept. */
 const ENGINE_TESTS = ['test/drain.test.ts', 'test/request-loop.test.ts', 'test/slow-body.test.ts']
 
@@ -31,7 +32,7 @@ function kindOf(file) {
   const [, kind] = /^\/\/ (Starts first|Runs alone|Campaign): \S/m.exec(readFileSync(join(root, file), 'utf8')) ?? []
   if (kind === 'Campaign') return 'campaign'
   if (kind === 'Starts first') return 'first'
-  return kind === 'Runs alone' || !file.startsWith('packages/') ? 'alone' : 'shared'
+  return kind === 'Runs alone' ? 'alone' : 'shared'
 }
 
 /** Writes a module that imports test files. @returns its path */
@@ -44,9 +45,9 @@ function writeEntry(name, lines) {
 
 const specifierOf = (file) => JSON.stringify(join(root, file))
 
-/** Spreads the files of a package over groups of about the same size. */
-function groupsOf(name, files) {
-  const count = Math.ceil(files.length / FILES_PER_GROUP)
+/** Spreads the files of a package, or of the product, over groups of about the same size. */
+function groupsOf(name, files, filesPerGroup) {
+  const count = Math.ceil(files.length / filesPerGroup)
   const groups = Array.from({ length: count }, (_, index) => files.filter((_file, at) => at % count === index))
   // Static imports: every file has registered its hooks before the first test runs.
   const linesOf = (group) => group.map((file) => `import ${specifierOf(file)}`)
@@ -81,14 +82,11 @@ function entriesOf(selection) {
     files.filter(({ kind }) => kind === wanted).map(({ path }) => [path.replace(/\.ts$/, ''), join(root, path)])
   // The longest are those of the packages.
   if (selection === 'campaigns') return Object.fromEntries(ofKind('campaign').reverse())
-  const shared = byPackage.flatMap(({ name, files }) =>
-    groupsOf(
-      name,
-      files.filter((file) => kindOf(file) === 'shared'),
-    ),
-  )
+  const isShared = (file) => kindOf(file) === 'shared'
+  const shared = byPackage.flatMap(({ name, files }) => groupsOf(name, files.filter(isShared), FILES_PER_GROUP.packages))
+  const servers = groupsOf('product', product.filter(isShared), FILES_PER_GROUP.product)
   const again = isUnitOnly ? [] : ENGINE_TESTS.map(withEngineNode)
-  return Object.fromEntries(alternating([...ofKind('first'), ...again, ...ofKind('alone')], shared))
+  return Object.fromEntries(alternating([...ofKind('first'), ...servers, ...again, ...ofKind('alone')], shared))
 }
 
 /**
