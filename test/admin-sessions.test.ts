@@ -95,30 +95,6 @@ function from(t: TestContext, localAddress: string): HttpOptions {
   return { agent }
 }
 
-test('a login begins a session by token and by cookie, and a logout ends it on every worker and over a crash', async (t) => {
-  const panel = await Panel.start(t)
-  const { status, json, headers } = await panel.login()
-  assert.deepEqual([status, json.user], [200, { username: 'root', role: 'super_admin', tenant_id: null }])
-  const [set = ''] = headers['set-cookie'] ?? []
-  assert.equal(set, `SVC_ADMIN=${json.token}; Max-Age=3600; Path=/__svc/; HttpOnly; SameSite=Strict`)
-  const cookie = { cookie: `SVC_ADMIN=${json.token}` }
-  const bearer = { headers: { authorization: `Bearer ${json.token}` } }
-  const shown = await panel.ask('GET', '/session', undefined, { headers: cookie })
-  assert.deepEqual([shown.json.user, shown.json.expires_at], [json.user, json.expires_at])
-  assert.deepEqual(await panel.everywhere(bearer), new Set([200]))
-
-  const other = await panel.bearer()
-  const ended = await panel.ask('POST', '/logout', undefined, bearer)
-  assert.equal(ended.status, 200)
-  assert.match(ended.headers['set-cookie']?.[0] ?? '', /^SVC_ADMIN=; Max-Age=0; Path=\/__svc\//)
-  assert.deepEqual(await panel.everywhere(bearer), new Set([401]))
-  assert.deepEqual(await panel.everywhere({ headers: cookie }), new Set([401]))
-  await panel.child.kill()
-  const again = await panel.restart()
-  assert.deepEqual(await again.everywhere(bearer), new Set([401]))
-  assert.deepEqual(await again.everywhere(other), new Set([200]), 'another session goes on')
-})
-
 test('on the host of a site there is no session cookie: it is neither set nor accepted', async (t) => {
   const panel = await Panel.start(t, `${config}[[sites]]\nid = "shop"\nhostnames = ["shop.test", "localhost"]\nroot = "."\n`)
   for (const host of ['shop.test', 'localhost', 'unknown.test']) {
@@ -142,9 +118,39 @@ const endpoints: readonly [method: string, path: string, body: unknown, allowed:
   ['POST', '/logout', undefined, ['vera', 'tom', 'root']],
 ]
 
-// Each begins sessions of its own.
+// The first sees the sessions of all; each begins its own. The last ones change the configuration, and kill the server.
 test('on one server', async (t) => {
   const panel = await Panel.start(t)
+
+  await t.test('users, sessions and tokens are listed, and each can be ended', async () => {
+    const root = await panel.bearer()
+    const vera = await panel.bearer('vera')
+    assert.deepEqual((await panel.ask('GET', '/users', undefined, root)).json.users, [
+      { username: 'root', role: 'super_admin', tenant_id: null },
+      { username: 'tom', role: 'tenant_admin', tenant_id: 'acme' },
+      { username: 'vera', role: 'viewer', tenant_id: null },
+    ])
+    const issued = (await panel.ask('POST', '/tokens', { username: 'tom', ttl_secs: 600 }, root)).json
+    const tom = { headers: { authorization: `Bearer ${issued.token}` } }
+    assert.deepEqual(await panel.everywhere(tom), new Set([200]))
+    const { sessions } = (await panel.ask('GET', '/sessions', undefined, root)).json
+    assert.deepEqual(sessions.map(({ kind, username }) => `${kind} ${username}`).sort(), [
+      'session root',
+      'session vera',
+      'token tom',
+    ])
+    assert.deepEqual(Object.keys(sessions[0] ?? {}).sort(), [
+      ...['address', 'expires_at', 'issued_at', 'jti', 'kind', 'role', 'user_agent', 'username'],
+    ])
+    const ofVera = sessions.find(({ username }) => username === 'vera')?.jti ?? ''
+    assert.equal((await panel.ask('DELETE', `/tokens/${ofVera}`, undefined, root)).status, 404, 'it is no token')
+    assert.equal((await panel.ask('DELETE', `/sessions/${ofVera}`, undefined, root)).status, 200)
+    assert.equal((await panel.ask('DELETE', `/sessions/${ofVera}`, undefined, root)).status, 404, 'it has ended')
+    assert.deepEqual(await panel.everywhere(vera), new Set([401]))
+    assert.equal((await panel.ask('DELETE', `/tokens/${issued.jti}`, undefined, root)).status, 200)
+    assert.deepEqual(await panel.everywhere(tom), new Set([401]))
+    assert.deepEqual(await panel.everywhere(root), new Set([200]))
+  })
 
   await t.test('a change by cookie needs the own origin and the field of the panel; a bearer token does not', async () => {
     const { token } = (await panel.login()).json
@@ -224,6 +230,69 @@ test('on one server', async (t) => {
     const refused = await panel.ask('POST', '/session/refresh', undefined, { headers: { authorization: `Bearer ${token}` } })
     assert.deepEqual([refused.status, refused.json.code], [409, 'not_a_session'])
   })
+
+  await t.test('a thousand wrong passwords from one address lock out neither another address nor another user', async (t) => {
+    assert.equal((await panel.login('root', from(t, '127.0.0.3'))).status, 200)
+    const attacker = from(t, '127.0.0.66')
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => panel.login('root', attacker, 'wrong')))
+    const counts = Map.groupBy(answers, ({ status }) => status)
+    assert.deepEqual([...counts.keys()].sort(), [401, 429])
+    assert.ok((counts.get(401)?.length ?? 0) <= 15, 'few passwords are tried')
+    for (const { headers, json } of counts.get(429) ?? []) {
+      assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/)
+      assert.equal(json.code, 'too_many_logins')
+    }
+    assert.equal((await panel.login('root', from(t, '127.0.0.3'))).status, 200, 'an address that root knows')
+    assert.equal((await panel.login('root', from(t, '127.0.0.4'))).status, 200, 'a new address')
+    assert.equal((await panel.login('vera', attacker)).status, 200, 'another user, even behind the same address')
+  })
+
+  await t.test('users and secret of a reload count at once', async () => {
+    const [root, vera] = [await panel.bearer(), await panel.bearer('vera')]
+    const reload = async (change: (text: string) => string) => {
+      writeFileSync(panel.configFile, change(readFileSync(panel.configFile, 'utf8')))
+      const { status } = await fetchHttp(`${panel.url}/__svc/api/reload`, { method: 'POST' })
+      assert.equal(status, 200)
+    }
+    await reload((text) => text.replace(user('vera', 'viewer'), ''))
+    assert.deepEqual(await panel.everywhere(vera), new Set([401]))
+    assert.equal((await panel.login('vera')).status, 401)
+    assert.deepEqual(await panel.everywhere(root), new Set([200]))
+    const tom = await panel.bearer('tom')
+    await reload((text) => text.replace(user('tom', 'tenant_admin'), user('tom', 'tenant_admin').replace(hash, otherHash)))
+    assert.deepEqual(await panel.everywhere(tom), new Set([401]), 'the password was changed')
+    assert.deepEqual(await panel.everywhere(root), new Set([200]))
+    assert.deepEqual(await panel.everywhere(await panel.bearer('tom')), new Set([200]))
+    await reload((text) => text.replace(SECRET, SECRET.toUpperCase()))
+    assert.deepEqual(await panel.everywhere(root), new Set([401]))
+    assert.deepEqual(await panel.everywhere(await panel.bearer()), new Set([200]))
+  })
+
+  await t.test(
+    'a login begins a session by token and by cookie, and a logout ends it on every worker and over a crash',
+    async () => {
+      const { status, json, headers } = await panel.login()
+      assert.deepEqual([status, json.user], [200, { username: 'root', role: 'super_admin', tenant_id: null }])
+      const [set = ''] = headers['set-cookie'] ?? []
+      assert.equal(set, `SVC_ADMIN=${json.token}; Max-Age=3600; Path=/__svc/; HttpOnly; SameSite=Strict`)
+      const cookie = { cookie: `SVC_ADMIN=${json.token}` }
+      const bearer = { headers: { authorization: `Bearer ${json.token}` } }
+      const shown = await panel.ask('GET', '/session', undefined, { headers: cookie })
+      assert.deepEqual([shown.json.user, shown.json.expires_at], [json.user, json.expires_at])
+      assert.deepEqual(await panel.everywhere(bearer), new Set([200]))
+
+      const other = await panel.bearer()
+      const ended = await panel.ask('POST', '/logout', undefined, bearer)
+      assert.equal(ended.status, 200)
+      assert.match(ended.headers['set-cookie']?.[0] ?? '', /^SVC_ADMIN=; Max-Age=0; Path=\/__svc\//)
+      assert.deepEqual(await panel.everywhere(bearer), new Set([401]))
+      assert.deepEqual(await panel.everywhere({ headers: cookie }), new Set([401]))
+      await panel.child.kill()
+      const again = await panel.restart()
+      assert.deepEqual(await again.everywhere(bearer), new Set([401]))
+      assert.deepEqual(await again.everywhere(other), new Set([200]), 'another session goes on')
+    },
+  )
 })
 
 test('without the group the endpoints are not there; without the panel nobody logs in', async (t) => {
@@ -233,74 +302,4 @@ test('without the group the endpoints are not there; without the panel nobody lo
   const locked = await Panel.start(t, `${config.replace('enabled = true', 'enabled = false')}[endpoints]\nadmin = true\n`)
   const refused = await locked.login()
   assert.deepEqual([refused.status, refused.json.code], [409, 'logins_off'])
-})
-
-test('a thousand wrong passwords from one address lock out neither another address nor another user', async (t) => {
-  const panel = await Panel.start(t)
-  assert.equal((await panel.login('root', from(t, '127.0.0.3'))).status, 200)
-  const attacker = from(t, '127.0.0.66')
-  const answers = await Promise.all(Array.from({ length: 1_000 }, () => panel.login('root', attacker, 'wrong')))
-  const counts = Map.groupBy(answers, ({ status }) => status)
-  assert.deepEqual([...counts.keys()].sort(), [401, 429])
-  assert.ok((counts.get(401)?.length ?? 0) <= 15, 'few passwords are tried')
-  for (const { headers, json } of counts.get(429) ?? []) {
-    assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/)
-    assert.equal(json.code, 'too_many_logins')
-  }
-  assert.equal((await panel.login('root', from(t, '127.0.0.3'))).status, 200, 'an address that root knows')
-  assert.equal((await panel.login('root', from(t, '127.0.0.4'))).status, 200, 'a new address')
-  assert.equal((await panel.login('vera', attacker)).status, 200, 'another user, even behind the same address')
-})
-
-test('users, sessions and tokens are listed, and each can be ended', async (t) => {
-  const panel = await Panel.start(t)
-  const root = await panel.bearer()
-  const vera = await panel.bearer('vera')
-  assert.deepEqual((await panel.ask('GET', '/users', undefined, root)).json.users, [
-    { username: 'root', role: 'super_admin', tenant_id: null },
-    { username: 'tom', role: 'tenant_admin', tenant_id: 'acme' },
-    { username: 'vera', role: 'viewer', tenant_id: null },
-  ])
-  const issued = (await panel.ask('POST', '/tokens', { username: 'tom', ttl_secs: 600 }, root)).json
-  const tom = { headers: { authorization: `Bearer ${issued.token}` } }
-  assert.deepEqual(await panel.everywhere(tom), new Set([200]))
-  const { sessions } = (await panel.ask('GET', '/sessions', undefined, root)).json
-  assert.deepEqual(sessions.map(({ kind, username }) => `${kind} ${username}`).sort(), [
-    'session root',
-    'session vera',
-    'token tom',
-  ])
-  assert.deepEqual(Object.keys(sessions[0] ?? {}).sort(), [
-    ...['address', 'expires_at', 'issued_at', 'jti', 'kind', 'role', 'user_agent', 'username'],
-  ])
-  const ofVera = sessions.find(({ username }) => username === 'vera')?.jti ?? ''
-  assert.equal((await panel.ask('DELETE', `/tokens/${ofVera}`, undefined, root)).status, 404, 'it is no token')
-  assert.equal((await panel.ask('DELETE', `/sessions/${ofVera}`, undefined, root)).status, 200)
-  assert.equal((await panel.ask('DELETE', `/sessions/${ofVera}`, undefined, root)).status, 404, 'it has ended')
-  assert.deepEqual(await panel.everywhere(vera), new Set([401]))
-  assert.equal((await panel.ask('DELETE', `/tokens/${issued.jti}`, undefined, root)).status, 200)
-  assert.deepEqual(await panel.everywhere(tom), new Set([401]))
-  assert.deepEqual(await panel.everywhere(root), new Set([200]))
-})
-
-test('users and secret of a reload count at once', async (t) => {
-  const panel = await Panel.start(t)
-  const [root, vera] = [await panel.bearer(), await panel.bearer('vera')]
-  const reload = async (change: (text: string) => string) => {
-    writeFileSync(panel.configFile, change(readFileSync(panel.configFile, 'utf8')))
-    const { status } = await fetchHttp(`${panel.url}/__svc/api/reload`, { method: 'POST' })
-    assert.equal(status, 200)
-  }
-  await reload((text) => text.replace(user('vera', 'viewer'), ''))
-  assert.deepEqual(await panel.everywhere(vera), new Set([401]))
-  assert.equal((await panel.login('vera')).status, 401)
-  assert.deepEqual(await panel.everywhere(root), new Set([200]))
-  const tom = await panel.bearer('tom')
-  await reload((text) => text.replace(user('tom', 'tenant_admin'), user('tom', 'tenant_admin').replace(hash, otherHash)))
-  assert.deepEqual(await panel.everywhere(tom), new Set([401]), 'the password was changed')
-  assert.deepEqual(await panel.everywhere(root), new Set([200]))
-  assert.deepEqual(await panel.everywhere(await panel.bearer('tom')), new Set([200]))
-  await reload((text) => text.replace(SECRET, SECRET.toUpperCase()))
-  assert.deepEqual(await panel.everywhere(root), new Set([401]))
-  assert.deepEqual(await panel.everywhere(await panel.bearer()), new Set([200]))
 })

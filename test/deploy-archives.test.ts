@@ -8,39 +8,6 @@ import { test } from 'node:test'
 import { PROCESS_WAIT_MS, waitFor, writeFiles } from '@svc/testkit'
 import { DeploySite, filesOf } from './deploy-site.ts'
 
-for (const name of ['releases.json', 'overrides.json']) {
-  test(`a crash when ${name} is written leaves one release live, and the next deployment works`, async (t) => {
-    const site = await new DeploySite(t).start()
-    const seen = Promise.withResolvers<void>()
-    const watcher = watch(site.stateDir, (_, file) => {
-      if (file === name) seen.resolve()
-    })
-    t.after(() => watcher.close())
-    const deployed = site.deploy(site.release('second')).catch(() => undefined)
-    await seen.promise
-    process.kill(site.server.ready.pid, 'SIGKILL')
-    await Promise.all([site.server.child.exited, deployed])
-    await site.start()
-    const [live, ...others] = (await site.releases()).filter(({ live: isLive }) => isLive)
-    assert.equal(others.length, 0)
-    assert.equal(await site.text(), live === undefined || live.source === site.root ? 'first' : 'second')
-    assert.equal((await site.deploy(site.release('third'))).status, 200)
-    assert.equal(await site.text(), 'third')
-  })
-}
-
-test('a deployed directory that is gone at the start gives way to the one in the configuration', async (t) => {
-  const site = await new DeploySite(t).start()
-  const dir = site.release('second')
-  assert.equal((await site.deploy(dir)).status, 200)
-  await site.server.child.kill()
-  await site.server.child.exited
-  rmSync(dir, { recursive: true })
-  mkdirSync(site.sources, { recursive: true })
-  await site.start()
-  assert.equal(await site.text(), 'first')
-})
-
 function pack(site: DeploySite, name: string, files = filesOf(name)): string {
   const file = join(site.sources, `${name}.tar.gz`)
   execFileSync('tar', ['-czf', file, '-C', site.release(`${name}-files`, files), '.'])
@@ -79,14 +46,53 @@ test('archives are unpacked and served, the latest are kept, and nothing of a re
   assert.equal(await site.text(), 'six')
 })
 
-test('what a crash leaves of a release is deleted at the next start, and the live one is not', async (t) => {
+// One site for all of them: each finds the release that the one before has left.
+test('the server is killed', async (t) => {
   const site = await new DeploySite(t).start()
-  assert.equal((await site.deploy(pack(site, 'second'))).status, 200)
-  const [live = ''] = unpackedIn(site)
-  process.kill(site.server.ready.pid, 'SIGKILL')
-  await site.server.child.exited
-  writeFiles(join(site.stateDir, 'releases/shop/partial'), filesOf('partial'))
-  await site.start()
-  await waitFor('the partial release to be deleted', () => unpackedIn(site).join() === live, PROCESS_WAIT_MS)
-  assert.equal(await site.text(), 'second')
+  const kill = async () => {
+    process.kill(site.server.ready.pid, 'SIGKILL')
+    await site.server.child.exited
+  }
+
+  for (const name of ['releases.json', 'overrides.json']) {
+    await t.test(`when ${name} is written: one release is live, and the next deployment works`, async (t) => {
+      const before = await site.text()
+      const after = `changed-${name}`
+      const seen = Promise.withResolvers<void>()
+      const watcher = watch(site.stateDir, (_, file) => {
+        if (file === name) seen.resolve()
+      })
+      t.after(() => watcher.close())
+      const deployed = site.deploy(site.release(after)).catch(() => undefined)
+      await seen.promise
+      await Promise.all([kill(), deployed])
+      await site.start()
+      const [live, ...others] = (await site.releases()).filter(({ live: isLive }) => isLive)
+      assert.equal(others.length, 0)
+      assert.equal(await site.text(), live?.source.endsWith(after) ? after : before)
+      const next = `after-${name}`
+      assert.equal((await site.deploy(site.release(next))).status, 200)
+      assert.equal(await site.text(), next)
+    })
+  }
+
+  await t.test('what it leaves of a release is deleted at the next start, and the live one is not', async () => {
+    assert.equal((await site.deploy(pack(site, 'packed'))).status, 200)
+    const [live = ''] = unpackedIn(site)
+    await kill()
+    writeFiles(join(site.stateDir, 'releases/shop/partial'), filesOf('partial'))
+    await site.start()
+    await waitFor('the partial release to be deleted', () => unpackedIn(site).join() === live, PROCESS_WAIT_MS)
+    assert.equal(await site.text(), 'packed')
+  })
+
+  await t.test('a deployed directory that is gone at the next start gives way to the one in the configuration', async () => {
+    const dir = site.release('gone')
+    assert.equal((await site.deploy(dir)).status, 200)
+    await kill()
+    rmSync(dir, { recursive: true })
+    mkdirSync(site.sources, { recursive: true })
+    await site.start()
+    assert.equal(await site.text(), 'first')
+  })
 })

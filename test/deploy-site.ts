@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
-import { fetchHttp, type HttpAnswer, type Server, startServer, tempDir, tempSite, writeFiles } from '@svc/testkit'
+import { type Cleanup, fetchHttp, type HttpAnswer, type Server, startServer, tempDir, tempSite, writeFiles } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 
 type User = Parameters<typeof bearer>[0]
@@ -43,10 +42,10 @@ export class DeploySite {
   readonly stateDir: string
   readonly root: string
   readonly config: string
-  readonly #t: TestContext
+  readonly #t: Cleanup
   #server: Server | undefined
 
-  constructor(t: TestContext, options: { readonly site?: string; readonly deploy?: string; readonly server?: string } = {}) {
+  constructor(t: Cleanup, options: { readonly site?: string; readonly deploy?: string; readonly server?: string } = {}) {
     this.#t = t
     this.sources = tempDir(t)
     this.stateDir = tempDir(t)

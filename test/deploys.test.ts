@@ -63,61 +63,66 @@ test('a release survives a reload and a crash, its edits show, and it ends when 
   assert.deepEqual((await site.releases()).find(({ live }) => live)?.source, moved)
 })
 
-test('a release with errors is refused with all of them, and the one before stays', async (t) => {
+// Each leaves the first release live but the last.
+test('on one server', async (t) => {
   const site = await new DeploySite(t).start()
-  const broken = {
-    ...filesOf('broken'),
-    'app/a/page.tsx': 'export default () => <p>',
-    'app/b/route.ts': "import '../../missing'\nexport const GET = () => new Response('b')",
-  }
-  const { status, json } = await site.deploy(site.release('broken', broken))
-  assert.deepEqual([status, json.code], [422, 'deploy_failed'])
-  const messages = json.errors?.map(({ message }) => message).join('\n') ?? ''
-  assert.match(messages, /app\/a\/page\.tsx/)
-  assert.match(messages, /missing/)
-  assert.equal(await site.text(), 'first')
-  const [failed] = await site.releases()
-  assert.deepEqual([failed?.state, failed?.live], ['failed', false])
-  assert.equal((await site.rollback(failed?.id)).json.code, 'deploy_failed')
-  assert.equal((await site.deploy(site.release('empty', { 'readme.txt': '' }))).status, 422)
-  assert.equal(await site.text(), 'first')
-})
 
-test('sources outside of the allowed directories are refused, by their real path, and tenants have their own uploads alone', async (t) => {
-  const site = await new DeploySite(t).start()
-  const outside = tempDir(t)
-  writeFiles(outside, filesOf('outside'))
-  symlinkSync(outside, join(site.sources, 'link'))
-  writeFiles(site.sources, { 'file.txt': '' })
-  const codeOf = async (source: string, user?: 'tom' | 'vera', id?: string) => (await site.deploy(source, user, id)).json.code
-  for (const source of [outside, join(site.sources, 'link'), site.sources, '/', `${site.sources}/../x`, `${outside}/none`]) {
-    assert.equal(await codeOf(source), 'source_not_allowed', source)
-  }
-  for (const name of ['none', 'file.txt']) assert.equal(await codeOf(join(site.sources, name)), 'source_invalid')
-  assert.equal(await codeOf('relative'), 'invalid_request')
+  await t.test('a release with errors is refused with all of them, and the one before stays', async () => {
+    const broken = {
+      ...filesOf('broken'),
+      'app/a/page.tsx': 'export default () => <p>',
+      'app/b/route.ts': "import '../../missing'\nexport const GET = () => new Response('b')",
+    }
+    const { status, json } = await site.deploy(site.release('broken', broken))
+    assert.deepEqual([status, json.code], [422, 'deploy_failed'])
+    const messages = json.errors?.map(({ message }) => message).join('\n') ?? ''
+    assert.match(messages, /app\/a\/page\.tsx/)
+    assert.match(messages, /missing/)
+    assert.equal(await site.text(), 'first')
+    const [failed] = await site.releases()
+    assert.deepEqual([failed?.state, failed?.live], ['failed', false])
+    assert.equal((await site.rollback(failed?.id)).json.code, 'deploy_failed')
+    assert.equal((await site.deploy(site.release('empty', { 'readme.txt': '' }))).status, 422)
+    assert.equal(await site.text(), 'first')
+  })
 
-  const incoming = join(site.stateDir, 'incoming')
-  for (const tenant of ['acme', 'rival']) writeFiles(join(incoming, tenant, 'shop', 'one'), filesOf(tenant))
-  const ofRival = join(incoming, 'rival/shop/one')
-  for (const source of [site.release('second'), ofRival, join(incoming, 'acme/../rival/shop/one'), `${ofRival}-none`]) {
-    assert.equal(await codeOf(source, 'tom'), 'source_not_allowed', source)
-  }
-  const own = join(incoming, 'acme/shop/one')
-  assert.equal(await codeOf(own, 'tom', 'other'), 'unknown_site')
-  assert.equal(await codeOf(own, 'vera'), 'forbidden')
-  assert.equal((await site.deploy(own, 'tom')).status, 200)
-  assert.equal(await site.text(), 'acme')
-  assert.equal((await site.rollback(undefined, 'tom')).status, 200)
-})
+  await t.test(
+    'sources outside of the allowed directories are refused, by their real path, and tenants have their own uploads alone',
+    async () => {
+      const outside = tempDir(t)
+      writeFiles(outside, filesOf('outside'))
+      symlinkSync(outside, join(site.sources, 'link'))
+      writeFiles(site.sources, { 'file.txt': '' })
+      const codeOf = async (source: string, user?: 'tom' | 'vera', id?: string) => (await site.deploy(source, user, id)).json.code
+      for (const source of [outside, join(site.sources, 'link'), site.sources, '/', `${site.sources}/../x`, `${outside}/none`]) {
+        assert.equal(await codeOf(source), 'source_not_allowed', source)
+      }
+      for (const name of ['none', 'file.txt']) assert.equal(await codeOf(join(site.sources, name)), 'source_invalid')
+      assert.equal(await codeOf('relative'), 'invalid_request')
 
-test('a second deployment of a site waits for none: it is refused', async (t) => {
-  const site = await new DeploySite(t).start()
-  const [one, two] = [site.release('one'), site.release('two')]
-  const answers = await Promise.all([site.deploy(one), site.deploy(two), site.deploy(one, 'root', 'other')])
-  const statuses = answers.map(({ status }) => status)
-  assert.deepEqual(statuses.slice(0, 2).toSorted(), [200, 409])
-  assert.equal(statuses[2], 200)
-  assert.equal(answers.find(({ status }) => status === 409)?.json.code, 'deploy_running')
+      const incoming = join(site.stateDir, 'incoming')
+      for (const tenant of ['acme', 'rival']) writeFiles(join(incoming, tenant, 'shop', 'one'), filesOf(tenant))
+      const ofRival = join(incoming, 'rival/shop/one')
+      for (const source of [site.release('second'), ofRival, join(incoming, 'acme/../rival/shop/one'), `${ofRival}-none`]) {
+        assert.equal(await codeOf(source, 'tom'), 'source_not_allowed', source)
+      }
+      const own = join(incoming, 'acme/shop/one')
+      assert.equal(await codeOf(own, 'tom', 'other'), 'unknown_site')
+      assert.equal(await codeOf(own, 'vera'), 'forbidden')
+      assert.equal((await site.deploy(own, 'tom')).status, 200)
+      assert.equal(await site.text(), 'acme')
+      assert.equal((await site.rollback(undefined, 'tom')).status, 200)
+    },
+  )
+
+  await t.test('a second deployment of a site waits for none: it is refused', async () => {
+    const [one, two] = [site.release('one'), site.release('two')]
+    const answers = await Promise.all([site.deploy(one), site.deploy(two), site.deploy(one, 'root', 'other')])
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses.slice(0, 2).toSorted(), [200, 409])
+    assert.equal(statuses[2], 200)
+    assert.equal(answers.find(({ status }) => status === 409)?.json.code, 'deploy_running')
+  })
 })
 
 test('a site with a process of its own names the remedy', async (t) => {

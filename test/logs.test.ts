@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 import { EventReader } from './event-reader.ts'
+import { fileCleanup } from './file-cleanup.ts'
 import { openOwnSite } from './own-site-server.ts'
 import { attachUnit } from './site-unit.ts'
 
@@ -49,18 +50,21 @@ export function GET(request) {
 `,
 })
 
-async function start(t: TestContext): Promise<Server> {
+/** For all tests of shared sites; the last one ends it. */
+const cleanup = fileCleanup()
+let server: Server
+before(async () => {
   const tables = ['shop', 'loud'].map((id) => {
     const tenant = id === 'shop' ? 'tenant = "acme"\n' : ''
-    return `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "${tempSite(t, site(id))}"\n${tenant}`
+    return `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "${tempSite(cleanup, site(id))}"\n${tenant}`
   })
-  return startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${adminToml}${tables.join('')}` })
-}
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${adminToml}${tables.join('')}`
+  server = await startServer(cleanup, { config })
+})
 
 const ask = (server: Server, id: string, query = '') => fetchHttp(`${server.url}/${query}`, { host: `${id}.test` })
 
-test('lines of every process can be read, those of a tenant by its admin alone', async (t) => {
-  const server = await start(t)
+test('lines of every process can be read, those of a tenant by its admin alone', async () => {
   await ask(server, 'shop')
   await ask(server, 'loud')
   assert.equal((await ask(server, 'loud', '?fail')).status, 500)
@@ -91,22 +95,31 @@ test('lines of every process can be read, those of a tenant by its admin alone',
   )
 })
 
-test('a site that floods its log with huge and many lines costs its own lines only', async (t) => {
-  const server = await start(t)
+test('a site that floods its log with huge and many lines costs its own lines only', async () => {
+  const hellos = async () => (await logsOf(server, '?site=shop&q=hello')).lines.length
+  const before = await hellos()
   await ask(server, 'shop')
-  await lineIn(server, '?site=shop')
+  await waitFor('the line of the shop', async () => (await hellos()) === before + 1, PROCESS_WAIT_MS)
   for (let i = 0; i < 5; i++) await ask(server, 'loud', '?flood')
   await ask(server, 'loud', '?huge')
   const { lines } = await logsOf(server, '?site=loud&limit=1000')
   assert.ok(lines.length > 0)
   for (const line of lines) assert.ok(JSON.stringify(line).length <= 8 * 1024, `${line.msg.slice(0, 50)}`)
-  await lineIn(server, '?site=shop&q=hello')
+  assert.equal(await hellos(), before + 1)
   await ask(server, 'shop', '?again')
-  await waitFor('a new line', async () => (await logsOf(server, '?site=shop&q=hello')).lines.length === 2, PROCESS_WAIT_MS)
+  await waitFor('a new line', async () => (await hellos()) === before + 2, PROCESS_WAIT_MS)
+})
+
+test('lines of a site with a process of its own arrive under its id', async (t) => {
+  const { root, server, get } = await openOwnSite(t, { more: adminToml })
+  writeFiles(root, Object.fromEntries(Object.entries(site('one')).map(([name, text]) => [name.replace('app', 'app/talk'), text])))
+  await attachUnit(t, server, 'one')
+  await get('/talk')
+  const line = await lineIn(server, '?site=one&q=hello')
+  assert.deepEqual([line.proc, line.site], ['render-host', 'one'])
 })
 
 test('lines are sent live, until the token is revoked or the server drains', async (t) => {
-  const server = await start(t)
   const follow = (username: Username) => EventReader.open(t, server, `${OBS}/logs/stream?q=hello`, username)
   const [all, own] = [await follow('root'), await follow('tom')]
   await ask(server, 'loud')
@@ -123,13 +136,4 @@ test('lines are sent live, until the token is revoked or the server drains', asy
   await waitFor('the end of the other', () => all.isEnded, PROCESS_WAIT_MS)
   assert.match(all.text, /event: close\ndata:\n\n$/)
   assert.equal((await server.child.exited).code, 0)
-})
-
-test('lines of a site with a process of its own arrive under its id', async (t) => {
-  const { root, server, get } = await openOwnSite(t, { more: adminToml })
-  writeFiles(root, Object.fromEntries(Object.entries(site('one')).map(([name, text]) => [name.replace('app', 'app/talk'), text])))
-  await attachUnit(t, server, 'one')
-  await get('/talk')
-  const line = await lineIn(server, '?site=one&q=hello')
-  assert.deepEqual([line.proc, line.site], ['render-host', 'one'])
 })

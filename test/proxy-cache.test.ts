@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import {
   Child,
-  type Cleanup,
   fetchHttp,
   type HttpAnswer,
   type HttpOptions,
@@ -17,15 +16,36 @@ import {
 } from '@svc/testkit'
 import { bearer } from '../packages/auth/test/admin-users.ts'
 import { client, restart } from './backend.ts'
-import { CachedOrigin, cachingConfig } from './cached-origin.ts'
+import { type Answer, CachedOrigin, sharedCachingConfig } from './cached-origin.ts'
 import { statusOf } from './control.ts'
+import { fileCleanup } from './file-cleanup.ts'
 
 const fresh = { 'cache-control': 'max-age=3600', 'content-type': 'text/plain' }
 const noL0 = '[cache.l0]\nenabled = false\n'
 
 /** Answers with the number of the request. */
-function numbered(t: Cleanup): Promise<CachedOrigin> {
-  return CachedOrigin.start(t, (_request, response, number) => response.writeHead(200, fresh).end(String(number)))
+const numbered: Answer = (_request, response, number) => response.writeHead(200, fresh).end(String(number))
+
+/** Two servers for all tests here. Each test has an upstream, and hosts, of its own; those that end a process come last. */
+const cleanup = fileCleanup()
+const origins = new Map<string, CachedOrigin>()
+let server: Server
+let withoutL0: Server
+before(async () => {
+  const start = async (names: readonly string[], more: string) => {
+    const own: Record<string, CachedOrigin> = {}
+    for (const name of names) own[name] = await CachedOrigin.start(cleanup)
+    for (const [name, origin] of Object.entries(own)) origins.set(name, origin)
+    return startServer(cleanup, { config: sharedCachingConfig(cleanup, own, more) })
+  }
+  server = await start(['purged', 'changed', 'large', 'kept'], '')
+  withoutL0 = await start(['filling', 'thousand', 'killed'], noL0)
+})
+
+function originOf(name: string, answer: Answer): CachedOrigin {
+  const origin = origins.get(name) ?? assert.fail(name)
+  origin.answer = answer
+  return origin
 }
 
 async function counter(server: Server, name: string): Promise<number> {
@@ -40,26 +60,10 @@ async function answers(get: (path: string, options?: HttpOptions) => Promise<Htt
   return new Set(all.map(({ text }) => text))
 }
 
-test('a stored response is served by both workers, from L0 too, and after a restart', async (t) => {
-  const origin = await numbered(t)
-  const server = await startServer(t, { config: cachingConfig(t, origin) })
-  const get = client(server, 'a.localhost')
-  const first = await get('/x')
-  assert.match(String(first.headers['cache-status']), /svc-proxy; fwd=uri-miss; stored, svc-l0; fwd=uri-miss/)
-  await waitFor('a hit of L0', async () => String((await get('/x')).headers['cache-status']) === 'svc-l0; hit', PROCESS_WAIT_MS)
-  assert.deepEqual(await answers(get, '/x'), new Set(['1']))
-  const again = await restart(t, server)
-  const warm = await client(again, 'a.localhost')('/x')
-  assert.deepEqual([warm.text, origin.count('/x')], ['1', 1])
-  assert.match(String(warm.headers['cache-status']), /svc-proxy; hit; ttl=35\d\d/)
-  assert.equal(warm.headers['cache-control'], 'max-age=3600')
-})
-
 test('every purge of the proxy cache is effective for the next request of every worker, from any origin', async (t) => {
-  const origin = await numbered(t)
-  const server = await startServer(t, { config: cachingConfig(t, origin) })
-  const a = client(server, 'a.localhost')
-  const b = client(server, 'b.localhost')
+  originOf('purged', numbered)
+  const a = client(server, 'a.purged.localhost')
+  const b = client(server, 'b.purged.localhost')
   const order = async (body: unknown) => {
     const headers = { 'content-type': 'application/json' }
     const answer = await fetchHttp(`${server.url}/__svc/cache/purge-proxy`, {
@@ -78,14 +82,14 @@ test('every purge of the proxy cache is effective for the next request of every 
   await fill()
   const before = { own: await answers(a, '/x/1'), other: await answers(b, '/x/1'), far: await answers(a, '/y') }
 
-  const report = await order({ host: 'a.localhost:80', paths: ['/x/1'] })
+  const report = await order({ host: 'a.purged.localhost:80', paths: ['/x/1'] })
   assert.deepEqual([report.layer, report.purged], ['proxy', 1])
   const changed = await answers(a, '/x/1')
   assert.equal(changed.size, 1, `one new response is shared, not ${[...changed].join(' and ')}`)
   assert.ok(!changed.has([...before.own][0] ?? ''), 'the purged response is not served')
   assert.deepEqual([await answers(b, '/x/1'), await answers(a, '/y')], [before.other, before.far])
 
-  assert.equal((await order({ host: 'a.localhost', prefixes: ['/x/'] })).purged, 2)
+  assert.equal((await order({ host: 'a.purged.localhost', prefixes: ['/x/'] })).purged, 2)
   assert.notDeepEqual(await answers(a, '/x/1'), changed)
   assert.deepEqual([await answers(b, '/x/1'), await answers(a, '/y')], [before.other, before.far])
 
@@ -93,7 +97,7 @@ test('every purge of the proxy cache is effective for the next request of every 
     'purge',
     'proxy',
     '--host',
-    'b.localhost',
+    'b.purged.localhost',
     '--json',
     '--config',
     server.configFile ?? '',
@@ -110,14 +114,13 @@ test('every purge of the proxy cache is effective for the next request of every 
   assert.equal(everything.status, 200, everything.text)
 })
 
-test('a request that changes something takes effect on every worker before it is answered', async (t) => {
+test('a request that changes something takes effect on every worker before it is answered', async () => {
   let state = 0
-  const origin = await CachedOrigin.start(t, (asked, response) => {
+  originOf('changed', (asked, response) => {
     if (asked.method === 'POST') state++
     response.writeHead(200, fresh).end(String(state))
   })
-  const server = await startServer(t, { config: cachingConfig(t, origin) })
-  const get = client(server, 'a.localhost')
+  const get = client(server, 'a.changed.localhost')
   for (let round = 1; round <= 5; round++) {
     await answers(get, '/x')
     assert.equal((await get('/x', { method: 'POST', body: 'change' })).text, String(round))
@@ -125,14 +128,13 @@ test('a request that changes something takes effect on every worker before it is
   }
 })
 
-test('a fill that began before an unsafe request to any worker is not stored', async (t) => {
+test('a fill that began before an unsafe request to any worker is not stored', async () => {
   const gate = Promise.withResolvers<void>()
-  const origin = await CachedOrigin.start(t, (_request, response, number) => {
+  const origin = originOf('filling', (_request, response, number) => {
     if (number > 1) response.writeHead(200, fresh).end('new')
     else void gate.promise.then(() => response.writeHead(200, fresh).end('old'))
   })
-  const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
-  const get = client(server, 'a.localhost')
+  const get = client(withoutL0, 'a.filling.localhost')
   const paths = Array.from({ length: 8 }, (_, index) => `/${index}`)
   const before = paths.map((path) => get(path))
   for (const one of before) one.catch(() => undefined)
@@ -143,25 +145,26 @@ test('a fill that began before an unsafe request to any worker is not stored', a
   for (const path of paths) assert.deepEqual(await answers(get, path), new Set(['new']))
 })
 
-test('a thousand requests for what is not stored are one for the upstream, over two workers', async (t) => {
+test('a thousand requests for what is not stored are one for the upstream, over two workers', async () => {
   const gate = Promise.withResolvers<void>()
-  const origin = await CachedOrigin.start(t, (_request, response) => {
+  const origin = originOf('thousand', (_request, response) => {
     void gate.promise.then(() => response.writeHead(200, fresh).end('once'))
   })
-  const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
-  const get = client(server, 'a.localhost')
+  const get = client(withoutL0, 'a.thousand.localhost')
+  const missed = () => counter(withoutL0, 'svc_proxy_misses_total')
+  const before = await missed()
   const asked = Array.from({ length: 1_000 }, () => get('/x'))
   for (const one of asked) one.catch(() => undefined)
-  await waitFor('all of them to wait', async () => (await counter(server, 'svc_proxy_misses_total')) >= 1_000, 60_000)
+  await waitFor('all of them to wait', async () => (await missed()) >= before + 1_000, 60_000)
   gate.resolve()
   for (const { status, text } of await Promise.all(asked)) assert.deepEqual([status, text], [200, 'once'])
   assert.equal(origin.count('/x'), 1)
 })
 
 /** Reads an answer without keeping it. */
-function download(server: Server, path: string): Promise<number> {
+function download(server: Server, host: string, path: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const asked = request(server.url + path, { headers: { host: 'a.localhost' }, agent: false }, (response) => {
+  const asked = request(server.url + path, { headers: { host }, agent: false }, (response) => {
     let bytes = 0
     response.on('data', (data: Buffer) => {
       bytes += data.byteLength
@@ -180,7 +183,8 @@ function residentBytes(pid: number): number {
 test('200 MB are stored while they are sent, and need no memory to speak of', async (t) => {
   const BYTES = 200 << 20
   const piece = Buffer.alloc(1 << 18, 'x')
-  const origin = await CachedOrigin.start(t, (_request, response) => {
+  const host = 'a.large.localhost'
+  const origin = originOf('large', (_request, response) => {
     response.writeHead(200, { ...fresh, 'content-length': String(BYTES) })
     let sent = 0
     const more = () => {
@@ -193,7 +197,6 @@ test('200 MB are stored while they are sent, and need no memory to speak of', as
     response.on('drain', more)
     more()
   })
-  const server = await startServer(t, { config: cachingConfig(t, origin) })
   const { workers } = await statusOf(server)
   const used = () => workers.reduce((sum, { pid }) => sum + residentBytes(pid), 0)
   const idle = used()
@@ -202,34 +205,49 @@ test('200 MB are stored while they are sent, and need no memory to speak of', as
     peak = Math.max(peak, used())
   }, 50)
   t.after(() => clearInterval(watch))
-  assert.equal(await download(server, '/large'), BYTES)
+  assert.equal(await download(server, host, '/large'), BYTES)
   await waitFor(
     'it to be stored',
     async () => {
       const headers = { 'cache-control': 'only-if-cached', range: 'bytes=0-0' }
-      return (await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers })).status === 206
+      return (await fetchHttp(`${server.url}/large`, { host, headers })).status === 206
     },
     PROCESS_WAIT_MS,
   )
-  assert.equal(await download(server, '/large'), BYTES)
-  const part = await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers: { range: `bytes=${BYTES - 5}-` } })
+  assert.equal(await download(server, host, '/large'), BYTES)
+  const part = await fetchHttp(`${server.url}/large`, { host, headers: { range: `bytes=${BYTES - 5}-` } })
   assert.deepEqual([part.status, part.text], [206, 'xxxxx'])
   assert.equal(origin.count('/large'), 1)
   assert.ok(peak - idle < 100 << 20, `${(peak - idle) >> 20} MB above the idle workers`)
 })
 
+test('a stored response is served by both workers, from L0 too, and after a restart', async (t) => {
+  const origin = originOf('kept', numbered)
+  const get = client(server, 'a.kept.localhost')
+  const first = await get('/x')
+  assert.match(String(first.headers['cache-status']), /svc-proxy; fwd=uri-miss; stored, svc-l0; fwd=uri-miss/)
+  await waitFor('a hit of L0', async () => String((await get('/x')).headers['cache-status']) === 'svc-l0; hit', PROCESS_WAIT_MS)
+  assert.deepEqual(await answers(get, '/x'), new Set(['1']))
+  const again = await restart(t, server)
+  const warm = await client(again, 'a.kept.localhost')('/x')
+  assert.deepEqual([warm.text, origin.count('/x')], ['1', 1])
+  assert.match(String(warm.headers['cache-status']), /svc-proxy; hit; ttl=35\d\d/)
+  assert.equal(warm.headers['cache-control'], 'max-age=3600')
+})
+
 test('a worker that is killed in the middle of a fill only fails its own clients, and leaves no files behind', async (t) => {
   const gate = Promise.withResolvers<void>()
-  const origin = await CachedOrigin.start(t, (_request, response, number) => {
+  const host = 'a.killed.localhost'
+  const server = withoutL0
+  const origin = originOf('killed', (_request, response, number) => {
     response.writeHead(200, { ...fresh, 'content-length': '300000' })
     response.write('x'.repeat(200_000))
     if (number === 1) void gate.promise.then(() => response.end('x'.repeat(100_000)))
     else response.end('x'.repeat(100_000))
   })
   t.after(() => gate.resolve())
-  const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
   const { workers } = await statusOf(server)
-  const failed = download(server, '/x').then(
+  const failed = download(server, host, '/x').then(
     () => false,
     () => true,
   )
@@ -250,11 +268,11 @@ test('a worker that is killed in the middle of a fill only fails its own clients
     () => !existsSync(incoming) || readdirSync(incoming).length === 0,
     PROCESS_WAIT_MS,
   )
-  await waitFor('an answer', async () => (await download(server, '/x').catch(() => 0)) === 300_000, PROCESS_WAIT_MS)
+  await waitFor('an answer', async () => (await download(server, host, '/x').catch(() => 0)) === 300_000, PROCESS_WAIT_MS)
   await waitFor(
     'a hit',
     async () => {
-      const { headers } = await fetchHttp(`${server.url}/x`, { host: 'a.localhost' })
+      const { headers } = await fetchHttp(`${server.url}/x`, { host })
       return /svc-proxy; hit/.test(String(headers['cache-status']))
     },
     PROCESS_WAIT_MS,

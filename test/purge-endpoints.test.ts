@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
-import { type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
 import {
   Child,
+  type Cleanup,
   fetchHttp,
   type HttpAnswer,
   type HttpOptions,
@@ -14,6 +15,7 @@ import {
   waitFor,
 } from '@svc/testkit'
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
+import { fileCleanup } from './file-cleanup.ts'
 
 const page = `
 export const revalidate = 3600
@@ -25,9 +27,16 @@ function config(root: string, server = ''): string {
   return `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${server}\n${adminToml}\n${sites.join('\n')}`
 }
 
-function start(t: TestContext, server = ''): Promise<Server> {
+function start(t: Cleanup, server = ''): Promise<Server> {
   return startServer(t, { config: config(tempSite(t, site), server) })
 }
+
+/** For all tests that need no configuration of their own. The first looks at what has been rendered so far. */
+const cleanup = fileCleanup()
+let server: Server
+before(async () => {
+  server = await start(cleanup)
+})
 
 function post(server: Server, path: string, body?: unknown, options: HttpOptions = {}): Promise<HttpAnswer> {
   const headers = { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers }
@@ -51,8 +60,47 @@ interface Listed {
   readonly isolates: readonly { readonly label: string; readonly last_build_ms: number; readonly heap_bytes: number }[]
 }
 
-test('a purge by tag, pattern or path is seen by the very next request of every worker, and by no other page or site', async (t) => {
-  const server = await start(t)
+test('the router and the isolates can be looked at', async () => {
+  await madeOf(server, '/')
+  const router = JSON.parse((await fetchHttp(`${server.url}/__svc/debug/router`)).text)
+  assert.deepEqual(
+    router.sites.map(({ id }: { id: string }) => id),
+    ['one', 'two'],
+  )
+  const patterns = router.sites[0].routes.map(({ pattern }: { pattern: string }) => pattern)
+  assert.deepEqual(patterns.toSorted(), ['/', '/about'])
+  const listed = async () => (JSON.parse((await fetchHttp(`${server.url}/__svc/debug/isolates`)).text) as Listed).isolates
+  await waitFor(
+    'how long the isolate took',
+    async () => (await listed()).some((one) => one.label === 'one' && one.last_build_ms > 0 && one.heap_bytes > 0),
+    PROCESS_WAIT_MS,
+  )
+  const modulesOf = (site: string) => fetchHttp(`${server.url}/__svc/debug/modules${site}`)
+  const { isolates } = JSON.parse((await modulesOf('?site=one')).text)
+  const files = isolates.flatMap(({ modules }: { modules: { file: string }[] }) => modules.map(({ file }) => file))
+  assert.ok(
+    files.some((file: string) => file.endsWith('/app/page.tsx')),
+    'what was rendered is loaded',
+  )
+  assert.equal((await modulesOf('')).status, 400)
+  const unknown = await modulesOf('?site=gone')
+  assert.deepEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'unknown_site'])
+  const snapshot = `${server.url}/__svc/debug/heap-snapshot?site=one`
+  assert.equal((await fetchHttp(snapshot, { method: 'POST' })).status, 401, 'not even for the machine itself')
+  const taken = await fetchHttp(snapshot, { method: 'POST', headers: await bearer('root'), timeoutMs: PROCESS_WAIT_MS })
+  assert.equal(taken.status, 200, taken.text)
+  const { file, bytes } = JSON.parse(taken.text)
+  assert.deepEqual([statSync(file).size, statSync(file).mode & 0o777], [bytes, 0o600])
+  assert.ok(JSON.parse(readFileSync(file, 'utf8')).strings.some((text: string) => text.includes('/app/page.tsx')))
+  await madeOf(server, '/about')
+  const health = JSON.parse((await fetchHttp(`${server.url}/__svc/health`)).text)
+  assert.equal(health.checks.isr_cache, 'ok')
+  const metrics = (await fetchHttp(`${server.url}/__svc/metrics`)).text
+  assert.match(metrics, /^cache_entries\{layer="l1"\} [1-9]\d*$/m)
+  assert.match(metrics, /^svc_purges_total\{layer="isr"\} 0$/m)
+})
+
+test('a purge by tag, pattern or path is seen by the very next request of every worker, and by no other page or site', async () => {
   const before = {
     home: await allMadeOf(server, '/'),
     about: await allMadeOf(server, '/about'),
@@ -82,8 +130,7 @@ test('a purge by tag, pattern or path is seen by the very next request of every 
   assert.notDeepEqual(await allMadeOf(server, '/', 'two.localhost'), before.other)
 })
 
-test('an L0 purge leaves the shared store: pages come back as they were', async (t) => {
-  const server = await start(t)
+test('an L0 purge leaves the shared store: pages come back as they were', async () => {
   const before = await allMadeOf(server, '/')
   await allMadeOf(server, '/')
   const answer = await post(server, '/__svc/cache/purge-l0', { paths: ['/'], host: 'one.localhost' })
@@ -96,8 +143,7 @@ test('an L0 purge leaves the shared store: pages come back as they were', async 
   assert.equal((await post(server, '/__svc/cache/purge-proxy', { host: 'one.localhost' })).status, 200)
 })
 
-test('endpoints reject invalid requests, and clients on other hosts', async (t) => {
-  const server = await start(t)
+test('endpoints reject invalid requests, and clients on other hosts', async () => {
   const codeOf = ({ text }: HttpAnswer) => JSON.parse(text).code
   const unknown = await post(server, '/__svc/cache/purge-l0', { path: ['/'] })
   assert.deepEqual([unknown.status, codeOf(unknown)], [400, 'invalid_request'])
@@ -143,45 +189,4 @@ test('without trust in loopback nothing of the host itself is open over TCP, but
   assert.equal((await child.exited).code, 0, child.stderr)
   assert.match(child.stdout, /^dropped 1 entry of isr.*\(\d of \d workers, /)
   assert.notDeepEqual(await allMadeOf(server, '/'), before)
-})
-
-test('the router and the isolates can be looked at', async (t) => {
-  const server = await start(t)
-  await madeOf(server, '/')
-  const router = JSON.parse((await fetchHttp(`${server.url}/__svc/debug/router`)).text)
-  assert.deepEqual(
-    router.sites.map(({ id }: { id: string }) => id),
-    ['one', 'two'],
-  )
-  const patterns = router.sites[0].routes.map(({ pattern }: { pattern: string }) => pattern)
-  assert.deepEqual(patterns.toSorted(), ['/', '/about'])
-  const listed = async () => (JSON.parse((await fetchHttp(`${server.url}/__svc/debug/isolates`)).text) as Listed).isolates
-  await waitFor(
-    'how long the isolate took',
-    async () => (await listed()).some((one) => one.label === 'one' && one.last_build_ms > 0 && one.heap_bytes > 0),
-    PROCESS_WAIT_MS,
-  )
-  const modulesOf = (site: string) => fetchHttp(`${server.url}/__svc/debug/modules${site}`)
-  const { isolates } = JSON.parse((await modulesOf('?site=one')).text)
-  const files = isolates.flatMap(({ modules }: { modules: { file: string }[] }) => modules.map(({ file }) => file))
-  assert.ok(
-    files.some((file: string) => file.endsWith('/app/page.tsx')),
-    'what was rendered is loaded',
-  )
-  assert.equal((await modulesOf('')).status, 400)
-  const unknown = await modulesOf('?site=gone')
-  assert.deepEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'unknown_site'])
-  const snapshot = `${server.url}/__svc/debug/heap-snapshot?site=one`
-  assert.equal((await fetchHttp(snapshot, { method: 'POST' })).status, 401, 'not even for the machine itself')
-  const taken = await fetchHttp(snapshot, { method: 'POST', headers: await bearer('root'), timeoutMs: PROCESS_WAIT_MS })
-  assert.equal(taken.status, 200, taken.text)
-  const { file, bytes } = JSON.parse(taken.text)
-  assert.deepEqual([statSync(file).size, statSync(file).mode & 0o777], [bytes, 0o600])
-  assert.ok(JSON.parse(readFileSync(file, 'utf8')).strings.some((text: string) => text.includes('/app/page.tsx')))
-  await madeOf(server, '/about')
-  const health = JSON.parse((await fetchHttp(`${server.url}/__svc/health`)).text)
-  assert.equal(health.checks.isr_cache, 'ok')
-  const metrics = (await fetchHttp(`${server.url}/__svc/metrics`)).text
-  assert.match(metrics, /^cache_entries\{layer="l1"\} [1-9]\d*$/m)
-  assert.match(metrics, /^svc_purges_total\{layer="isr"\} 0$/m)
 })

@@ -91,27 +91,26 @@ async function firstPiece(
   return { piece: await first.promise, rest: rest.promise }
 }
 
-/** Scenarios for every site, in a shared and in its own process. */
-const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => Promise<void>>> = {
-  // First the ones that replace render hosts: a new host warms every site that the old one has rendered.
+type Scenarios = Readonly<Record<string, (t: TestContext, setting: Setting) => Promise<void>>>
+
+/** Replacing render hosts. First: a new host warms every site that the old one has rendered. */
+const replacements: Scenarios = {
   'a render host that is killed costs no request that can be asked again': async (t, { host, server, unit }) => {
     const hostPid = async () => {
       if (unit !== undefined) return renderHostOf(unit)
       return (await statusOf(server)).hosts.find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
     }
+    // A death before the spare has started is another case.
+    const hasSpare = async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare')
+    const spare = async () => unit !== undefined || waitFor('a spare', hasSpare, PROCESS_WAIT_MS)
+    await spare()
     const check = unit === undefined ? {} : { check: wellOrSoon }
     const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, pauseMs: 5, ...check })
     for (let round = 0; round < 2; round++) {
       const before = load.done()
       await waitFor('some load', () => load.done() > before + 200, PROCESS_WAIT_MS)
       const victim = await hostPid()
-      // The spare has started: a second death before that is another case.
-      if (unit === undefined)
-        await waitFor(
-          'a spare',
-          async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'),
-          PROCESS_WAIT_MS,
-        )
+      await spare()
       process.kill(victim, 'SIGKILL')
       await waitFor('another host', async () => (await hostPid()) !== victim, PROCESS_WAIT_MS)
     }
@@ -129,6 +128,10 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
     await waitFor('some more load', () => load.done() > before + 100, PROCESS_WAIT_MS)
     assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
   },
+}
+
+/** Serving and changing a site. */
+const services: Scenarios = {
   'a page is streamed': async (_t, setting) => {
     const release = setting.backend.hold('late')
     const { piece, rest } = await firstPiece(setting, '/slow')
@@ -143,6 +146,12 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
     await svc(t, setting, 'purge', 'isr', '--tag', '/')
     for (let i = 0; i < 6; i++) assert.equal(shown((await get('/')).text), 2)
     assert.equal(backend.count('home'), 2)
+  },
+  'a reload that changes nothing of it keeps its pages': async (t, setting) => {
+    const made = shown((await setting.get('/')).text)
+    await svc(t, setting, 'reload')
+    assert.match(isr(await setting.get('/')), /^(svc-isr; hit; ttl=\d+)?$/)
+    assert.equal(setting.backend.count('home'), made)
   },
   'data of the site is kept, and gone with the very next request after the site has purged it': async (_t, { get, backend }) => {
     for (let round = 1; round <= 5; round++) {
@@ -182,25 +191,20 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
   'its code sees its own environment and nothing of the host': async (_t, { get }) => {
     assert.deepEqual(JSON.parse((await get('/env')).text), { NODE_ENV: 'production', COLOUR: 'blue' })
   },
-  'a reload that changes nothing of it keeps its pages': async (t, setting) => {
-    assert.equal(shown((await setting.get('/')).text), 1)
-    await svc(t, setting, 'reload')
-    assert.match(isr(await setting.get('/')), /^(svc-isr; hit; ttl=\d+)?$/)
-    assert.equal(setting.backend.count('home'), 1)
-  },
 }
 
 /** Tests what a site does in the same way with and without a process of its own. */
 export function testScenarios(mode: SiteProcess): void {
   test(`process = "${mode}"`, async (t) => {
-    // Each scenario has a site for itself, and its process where it has one.
-    const settings = await open(t, mode, Object.keys(scenarios).length)
-    for (const [i, [name, scenario]] of Object.entries(scenarios).entries()) {
-      await t.test(name, async (t) => {
-        const setting = settings[i] ?? assert.fail(name)
-        const unit = mode === 'own' ? await attachUnit(t, setting.server, setting.id) : undefined
-        await scenario(t, { ...setting, unit })
-      })
+    // The scenarios of a kind share a site, and its process where it has one.
+    const kinds = [replacements, services]
+    const settings = await open(t, mode, kinds.length)
+    for (const [i, scenarios] of kinds.entries()) {
+      const { id, server, ...site } = settings[i] ?? assert.fail()
+      const unit = mode === 'own' ? await attachUnit(t, server, id) : undefined
+      for (const [name, scenario] of Object.entries(scenarios)) {
+        await t.test(name, (t) => scenario(t, { ...site, id, server, unit }))
+      }
     }
   })
 }

@@ -198,64 +198,73 @@ for (const engine of ['uws', 'node']) {
   })
 }
 
-test('a tenant deploys its upload, and a super_admin one for a site without a tenant', async (t) => {
-  const site = await new DeploySite(t).start()
-  const [, own] = await put(t, site, packed(t, 'second'))
-  const { status, json } = await site.deploy(String(own['file']), 'tom')
-  assert.deepEqual([status, json.release?.sha256], [200, own['sha256']], JSON.stringify(json))
-  assert.equal(await site.text(), 'second')
-  const { json: log } = await site.call('GET', '/__svc/admin/api/audit')
-  const { entries } = log as unknown as { entries: { action: string }[] }
-  const record = entries.find(({ action }) => action === 'PUT /__svc/admin/api/deploys/upload')
-  assert.partialDeepStrictEqual(record, { username: 'tom', target: '{"site":"shop"}', result: 'ok' })
-  const [, other] = await put(t, site, packed(t, 'third'), { user: 'root', target: 'other', type: '' })
-  assert.match(String(other['file']), /\/incoming\/_\/other\/[^/]+\.tar\.gz$/)
-  assert.equal((await site.deploy(String(other['file']), 'root', 'other')).status, 200)
-  assert.equal(await site.text('/', 'other.localhost'), 'third')
-})
-
-test('the latest archives of a site stay, within bounds of number and bytes, and no link of a tenant leads elsewhere', async (t) => {
+// The last one kills the server.
+test('on one server', async (t) => {
   const site = await new DeploySite(t, { deploy: `max_bytes = ${MAX_BYTES}` }).start()
-  const files: string[] = []
-  for (let at = 0; at < 7; at++) files.push(String((await put(t, site, archive(1_000)))[1]['file']))
-  writeFiles(incoming(site), { 'own.tar.gz': 'x' })
-  assert.deepEqual(
-    files.map((file) => existsSync(file)),
-    [false, false, true, true, true, true, true],
-  )
-  for (let at = 0; at < 3; at++) files.push(String((await put(t, site, archive(MAX_BYTES - 10)))[1]['file']))
-  assert.deepEqual(
-    files.slice(6).map((file) => existsSync(file)),
-    [false, false, true, true],
-  )
-  assert.ok(existsSync(join(incoming(site), 'own.tar.gz')))
 
-  const elsewhere = tempDir(t)
-  rmSync(incoming(site), { recursive: true })
-  symlinkSync(elsewhere, incoming(site))
-  const [status, { code, detail }] = await put(t, site, archive(1_000))
-  assert.deepEqual([status, code], [422, 'source_invalid'])
-  assert.match(String(detail), /acme\/shop is a link/)
-  assert.deepEqual([namesIn(elsewhere), partials(site)], [[], []])
-})
+  await t.test(
+    'the latest archives of a site stay, within bounds of number and bytes, and no link of a tenant leads elsewhere',
+    async (t) => {
+      const files: string[] = []
+      for (let at = 0; at < 7; at++) files.push(String((await put(t, site, archive(1_000)))[1]['file']))
+      writeFiles(incoming(site), { 'own.tar.gz': 'x' })
+      assert.deepEqual(
+        files.map((file) => existsSync(file)),
+        [false, false, true, true, true, true, true],
+      )
+      for (let at = 0; at < 3; at++) files.push(String((await put(t, site, archive(MAX_BYTES - 10)))[1]['file']))
+      assert.deepEqual(
+        files.slice(6).map((file) => existsSync(file)),
+        [false, false, true, true],
+      )
+      assert.ok(existsSync(join(incoming(site), 'own.tar.gz')))
 
-test('what a killed worker or a killed server leaves of an upload is deleted, and its room is free again', async (t) => {
-  const site = await new DeploySite(t, { deploy: `max_bytes = ${MAX_BYTES}` }).start()
-  const begin = async () => {
-    const uploads = [await RawUpload.begin(t, site), await RawUpload.begin(t, site)]
-    for (const upload of uploads) upload.sendChunk(archive(10_000))
-    await waitFor('both to be written', () => partialBytes(site) === 20_000, PROCESS_WAIT_MS)
-  }
-  await begin()
-  const { json } = await site.call('GET', '/__svc/admin/api/workers')
-  for (const { pid } of (json as unknown as { workers: { pid: number }[] }).workers) process.kill(pid, 'SIGKILL')
-  await noPartials(site)
-  await waitFor('uploads to be possible again', async () => (await put(t, site, archive(10)))[0] === 200, PROCESS_WAIT_MS)
-  await begin()
-  process.kill(site.server.ready.pid, 'SIGKILL')
-  await site.server.child.exited
-  assert.equal(partials(site).length, 2)
-  await site.start()
-  assert.deepEqual(partials(site), [])
-  assert.equal((await put(t, site, archive(10)))[0], 200)
+      const elsewhere = tempDir(t)
+      rmSync(incoming(site), { recursive: true })
+      symlinkSync(elsewhere, incoming(site))
+      const [status, { code, detail }] = await put(t, site, archive(1_000))
+      assert.deepEqual([status, code], [422, 'source_invalid'])
+      assert.match(String(detail), /acme\/shop is a link/)
+      assert.deepEqual([namesIn(elsewhere), partials(site)], [[], []])
+      rmSync(incoming(site))
+    },
+  )
+
+  await t.test('a tenant deploys its upload, and a super_admin one for a site without a tenant', async (t) => {
+    const [, own] = await put(t, site, packed(t, 'second'))
+    const { status, json } = await site.deploy(String(own['file']), 'tom')
+    assert.deepEqual([status, json.release?.sha256], [200, own['sha256']], JSON.stringify(json))
+    assert.equal(await site.text(), 'second')
+    const { json: log } = await site.call('GET', '/__svc/admin/api/audit')
+    const { entries } = log as unknown as { entries: { action: string }[] }
+    const record = entries.find(({ action }) => action === 'PUT /__svc/admin/api/deploys/upload')
+    assert.partialDeepStrictEqual(record, { username: 'tom', target: '{"site":"shop"}', result: 'ok' })
+    const [, other] = await put(t, site, packed(t, 'third'), { user: 'root', target: 'other', type: '' })
+    assert.match(String(other['file']), /\/incoming\/_\/other\/[^/]+\.tar\.gz$/)
+    assert.equal((await site.deploy(String(other['file']), 'root', 'other')).status, 200)
+    assert.equal(await site.text('/', 'other.localhost'), 'third')
+  })
+
+  await t.test(
+    'what a killed worker or a killed server leaves of an upload is deleted, and its room is free again',
+    async (t) => {
+      const begin = async () => {
+        const uploads = [await RawUpload.begin(t, site), await RawUpload.begin(t, site)]
+        for (const upload of uploads) upload.sendChunk(archive(10_000))
+        await waitFor('both to be written', () => partialBytes(site) === 20_000, PROCESS_WAIT_MS)
+      }
+      await begin()
+      const { json } = await site.call('GET', '/__svc/admin/api/workers')
+      for (const { pid } of (json as unknown as { workers: { pid: number }[] }).workers) process.kill(pid, 'SIGKILL')
+      await noPartials(site)
+      await waitFor('uploads to be possible again', async () => (await put(t, site, archive(10)))[0] === 200, PROCESS_WAIT_MS)
+      await begin()
+      process.kill(site.server.ready.pid, 'SIGKILL')
+      await site.server.child.exited
+      assert.equal(partials(site).length, 2)
+      await site.start()
+      assert.deepEqual(partials(site), [])
+      assert.equal((await put(t, site, archive(10)))[0], 200)
+    },
+  )
 })

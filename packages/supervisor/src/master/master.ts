@@ -30,7 +30,7 @@ const HOST_DRAIN_MS = 1_000
 /** Work that can wait is delayed by this, so that the first requests have the machine to themselves. */
 const AFTER_START_MS = 500
 /** A spare takes a fifth of the processor time of the whole start: the first requests come before it. */
-const SPARE_AFTER_START_MS = 2_500
+const SPARE_AFTER_START_MS = 10_000
 
 /** The configuration that a master starts with. */
 type Startable = ServableConfig & Pick<LoadedConfig, 'secretNames'>
