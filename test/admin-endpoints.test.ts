@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
 import {
+  type Cleanup,
   fetchHttp,
   PROCESS_WAIT_MS,
   type Server,
@@ -17,6 +18,7 @@ import {
 import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 import { AcmeServer } from './acme/acme-server.ts'
 import { env, issuedAt } from './acme/automatic-server.ts'
+import { fileCleanup } from './file-cleanup.ts'
 
 const page = 'export const revalidate = 3600\nexport default function Page() { return <p>{crypto.randomUUID()}</p> }'
 
@@ -40,7 +42,7 @@ async function listed(server: Server): Promise<Listed[]> {
 }
 
 /** Starts a server with one site. */
-function start(t: TestContext, more = '', variables: Readonly<Record<string, string>> = {}): Promise<Server> {
+function start(t: Cleanup, more = '', variables: Readonly<Record<string, string>> = {}): Promise<Server> {
   const root = tempSite(t, { 'app/page.tsx': page })
   const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
   return startServer(t, {
@@ -49,9 +51,75 @@ function start(t: TestContext, more = '', variables: Readonly<Record<string, str
   })
 }
 
-test('a worker and a render host are replaced one at a time, and no request fails meanwhile', async (t) => {
-  const server = await start(t)
-  await fetchHttp(`${server.url}/`, { host: 'one.localhost' })
+/** For the tests that need no configuration of their own, in their order: the first finds no stored page. */
+const cleanup = fileCleanup()
+let server: Server
+before(async () => {
+  server = await start(cleanup)
+})
+
+/** Requests for the page so far, on all workers. */
+async function pages(): Promise<number> {
+  const { text } = await fetchHttp(`${server.url}/__svc/metrics`)
+  const counts = text.matchAll(/^http_requests_total\{.*path_group="\/".*\} (\d+)$/gm)
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+test('stored pages are listed, shown and dropped; pages are rendered in advance and again without a request for them', async () => {
+  const list = async () => (await ask(server, 'GET', '/cache/entries?site=one')).json.entries as Record<string, string>[]
+  assert.deepEqual(await list(), [])
+  const warmed = await ask(server, 'POST', '/cache/warm', { site: 'one', paths: ['/'] })
+  assert.deepEqual([warmed.status, warmed.json.queued], [202, 1])
+  const [entry] = await waitFor('the page', async () => {
+    const entries = await list()
+    return entries.length > 0 ? entries : undefined
+  })
+  assert.deepEqual([entry?.['path'], entry?.['site'], entry?.['layer']], ['/', 'one', 'isr'])
+  const { json } = await ask(server, 'GET', `/cache/entries/${entry?.['key']}?body=1`)
+  assert.match(json.body.data, /<p>[-0-9a-f]{36}<\/p>/)
+  assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).text, json.body.data)
+
+  for (let i = 0; i < 12; i++) await fetchHttp(`${server.url}/?q=${i % 2}`, { host: 'one.localhost' })
+  const inL0 = async () => (await ask(server, 'GET', '/cache/entries?layer=l0&site=one&limit=1')).json
+  const first = await inL0()
+  assert.deepEqual([first.entries.length, first.is_partial, first.missing], [1, false, []])
+  const next = (await ask(server, 'GET', `/cache/entries?layer=l0&site=one&limit=500&cursor=${first.cursor}`)).json
+  const kept: { key: string; hits: number; query: string }[] = [...first.entries, ...next.entries]
+  assert.equal(new Set(kept.map(({ key }) => key)).size, kept.length, 'those of several workers are one')
+  assert.ok(kept.some(({ hits }) => hits > 0) && kept.every(({ query }) => /^q=[01]$/.test(query)), JSON.stringify(kept))
+  const inMemory = (await ask(server, 'GET', `/cache/entries/${kept[0]?.key}?body=1`)).json
+  assert.deepEqual([inMemory.path, inMemory.layer, inMemory.body.data], ['/', 'l0', json.body.data])
+  const purged = await ask(server, 'DELETE', `/cache/entries/${kept[0]?.key}`)
+  assert.ok(purged.json.layer === 'l0' && purged.json.purged >= kept.length, JSON.stringify(purged.json))
+  assert.deepEqual((await inL0()).entries, [])
+  assert.ok((await list()).some(({ hits }) => Number.isInteger(hits)))
+
+  const headers = { ...(await bearer('root')), 'content-type': 'application/json' }
+  const again = await fetchHttp(`${server.url}/api/revalidate`, { method: 'POST', headers, body: '{"site":"one"}' })
+  assert.deepEqual(JSON.parse(again.text), { ok: true, queued: 1 })
+  await waitFor('the page that was rendered again', async () => (await list())[0]?.['stored_at'] !== entry?.['stored_at'])
+
+  const obs = await fetchHttp(`${server.url}/__svc/obs/cache?prefix=/`, { headers: await bearer('vera') })
+  assert.equal(JSON.parse(obs.text).entries.length, 1)
+  const dropped = await ask(server, 'DELETE', `/cache/entries/${entry?.['key']}`)
+  assert.deepEqual([dropped.status, dropped.json.purged], [200, 1])
+  assert.deepEqual(await list(), [])
+  assert.equal((await ask(server, 'GET', `/cache/entries/${entry?.['key']}`)).json.code, 'unknown_entry')
+})
+
+test('the site and the overview follow a flush', async () => {
+  const made = () => fetchHttp(`${server.url}/`, { host: 'one.localhost' }).then(({ text }) => text)
+  const first = await made()
+  assert.equal((await ask(server, 'GET', '/overview')).json.cache.isr.entries, 1)
+  assert.deepEqual((await ask(server, 'GET', '/sites/one/routes')).json.routes.length, 1)
+  const flushed = await ask(server, 'POST', '/sites/one/flush')
+  assert.deepEqual([flushed.status, flushed.json.layer, flushed.json.also.isr], [200, 'isolates', 1])
+  assert.notEqual(await made(), first)
+  assert.equal((await ask(server, 'GET', '/health')).json.status, 'healthy')
+})
+
+test('a worker and a render host are replaced one at a time, and no request fails meanwhile', async () => {
+  const requested = await pages()
   const before = await listed(server)
   const host = before.find(({ kind, state }) => kind === 'render' && state === 'ready') ?? assert.fail(JSON.stringify(before))
   const statuses: number[] = []
@@ -83,12 +151,7 @@ test('a worker and a render host are replaced one at a time, and no request fail
   assert.equal(pidOf(after, 'w2'), pidOf(before, 'w2'))
   assert.ok(!after.some(({ pid }) => pid === host.pid))
   // No scrape has come before: the worker was asked for its last counts when it ended.
-  const { text } = await fetchHttp(`${server.url}/__svc/metrics`)
-  const pages = text.matchAll(/^http_requests_total\{.*path_group="\/".*\} (\d+)$/gm)
-  assert.equal(
-    [...pages].reduce((sum, [, count]) => sum + Number(count), 0),
-    statuses.length + 1,
-  )
+  assert.equal(await pages(), requested + statuses.length)
   assert.equal((await ask(server, 'POST', '/workers/w9/restart')).json.code, 'unknown_worker')
 })
 
@@ -222,18 +285,6 @@ test('an operator takes a server of an upstream group out of all workers and bac
   assert.equal((await put('yes')).status, 400)
 })
 
-test('the site and the overview follow a flush', async (t) => {
-  const server = await start(t)
-  const made = () => fetchHttp(`${server.url}/`, { host: 'one.localhost' }).then(({ text }) => text)
-  const first = await made()
-  assert.equal((await ask(server, 'GET', '/overview')).json.cache.isr.entries, 1)
-  assert.deepEqual((await ask(server, 'GET', '/sites/one/routes')).json.routes.length, 1)
-  const flushed = await ask(server, 'POST', '/sites/one/flush')
-  assert.deepEqual([flushed.status, flushed.json.layer, flushed.json.also.isr], [200, 'isolates', 1])
-  assert.notEqual(await made(), first)
-  assert.equal((await ask(server, 'GET', '/health')).json.status, 'healthy')
-})
-
 test('certificates are listed, and an automatic one is ordered again on request', async (t) => {
   const acme = await AcmeServer.start(t)
   const dir = tempDir(t, 'certs')
@@ -259,47 +310,4 @@ ${adminToml}\n${site('a')}${site('own', `tls_cert = "${join(dir, 'own.crt')}"\nt
   assert.deepEqual(acme.orders, ['a.test', 'a.test'])
   assert.equal((await ask(server, 'POST', '/certs/renew?host=own.test')).json.code, 'certificate_of_file')
   assert.equal((await ask(server, 'POST', '/certs/renew?host=gone.test')).json.code, 'unknown_host')
-})
-
-test('stored pages are listed, shown and dropped; pages are rendered in advance and again without a request for them', async (t) => {
-  const server = await start(t)
-  const list = async () => (await ask(server, 'GET', '/cache/entries?site=one')).json.entries as Record<string, string>[]
-  assert.deepEqual(await list(), [])
-  const warmed = await ask(server, 'POST', '/cache/warm', { site: 'one', paths: ['/'] })
-  assert.deepEqual([warmed.status, warmed.json.queued], [202, 1])
-  const [entry] = await waitFor('the page', async () => {
-    const entries = await list()
-    return entries.length > 0 ? entries : undefined
-  })
-  assert.deepEqual([entry?.['path'], entry?.['site'], entry?.['layer']], ['/', 'one', 'isr'])
-  const { json } = await ask(server, 'GET', `/cache/entries/${entry?.['key']}?body=1`)
-  assert.match(json.body.data, /<p>[-0-9a-f]{36}<\/p>/)
-  assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).text, json.body.data)
-
-  for (let i = 0; i < 12; i++) await fetchHttp(`${server.url}/?q=${i % 2}`, { host: 'one.localhost' })
-  const inL0 = async () => (await ask(server, 'GET', '/cache/entries?layer=l0&site=one&limit=1')).json
-  const first = await inL0()
-  assert.deepEqual([first.entries.length, first.is_partial, first.missing], [1, false, []])
-  const next = (await ask(server, 'GET', `/cache/entries?layer=l0&site=one&limit=500&cursor=${first.cursor}`)).json
-  const kept: { key: string; hits: number; query: string }[] = [...first.entries, ...next.entries]
-  assert.equal(new Set(kept.map(({ key }) => key)).size, kept.length, 'those of several workers are one')
-  assert.ok(kept.some(({ hits }) => hits > 0) && kept.every(({ query }) => /^q=[01]$/.test(query)), JSON.stringify(kept))
-  const inMemory = (await ask(server, 'GET', `/cache/entries/${kept[0]?.key}?body=1`)).json
-  assert.deepEqual([inMemory.path, inMemory.layer, inMemory.body.data], ['/', 'l0', json.body.data])
-  const purged = await ask(server, 'DELETE', `/cache/entries/${kept[0]?.key}`)
-  assert.ok(purged.json.layer === 'l0' && purged.json.purged >= kept.length, JSON.stringify(purged.json))
-  assert.deepEqual((await inL0()).entries, [])
-  assert.ok((await list()).some(({ hits }) => Number.isInteger(hits)))
-
-  const headers = { ...(await bearer('root')), 'content-type': 'application/json' }
-  const again = await fetchHttp(`${server.url}/api/revalidate`, { method: 'POST', headers, body: '{"site":"one"}' })
-  assert.deepEqual(JSON.parse(again.text), { ok: true, queued: 1 })
-  await waitFor('the page that was rendered again', async () => (await list())[0]?.['stored_at'] !== entry?.['stored_at'])
-
-  const obs = await fetchHttp(`${server.url}/__svc/obs/cache?prefix=/`, { headers: await bearer('vera') })
-  assert.equal(JSON.parse(obs.text).entries.length, 1)
-  const dropped = await ask(server, 'DELETE', `/cache/entries/${entry?.['key']}`)
-  assert.deepEqual([dropped.status, dropped.json.purged], [200, 1])
-  assert.deepEqual(await list(), [])
-  assert.equal((await ask(server, 'GET', `/cache/entries/${entry?.['key']}`)).json.code, 'unknown_entry')
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { before, type TestContext, test } from 'node:test'
 import { Child, fetchHttp, repositoryRoot, requireProgram, type Server, startBrowser, startServer, tempDir } from '@svc/testkit'
+import { fileCleanup } from './file-cleanup.ts'
 
 /** The example configuration with its sites at their real places. */
 function exampleConfig(): string {
@@ -24,12 +25,13 @@ function startVhosts(t: TestContext, api: string): Promise<Server> {
   return startServer(t, { config: config.replace('"sites-enabled/', `"${dir}/sites-enabled/`) })
 }
 
-function startExamples(t: TestContext): Promise<Server> {
-  return startServer(t, { config: exampleConfig() })
-}
+const cleanup = fileCleanup()
+let server: Server
+before(async () => {
+  server = await startServer(cleanup, { config: exampleConfig() })
+})
 
-test('the three example sites answer by host name', async (t) => {
-  const server = await startExamples(t)
+test('the three example sites answer by host name', async () => {
   assert.equal(server.ready.sites, 3)
   for (const host of ['blog.localhost', 'shop.localhost', 'static.localhost']) {
     const answer = await fetchHttp(`${server.url}/`, { host })
@@ -39,8 +41,7 @@ test('the three example sites answer by host name', async (t) => {
   }
 })
 
-test('health, metrics and the listing of unknown paths are there on any host', async (t) => {
-  const server = await startExamples(t)
+test('health, metrics and the listing of unknown paths are there on any host', async () => {
   const health = await fetchHttp(`${server.url}/__svc/health`, { host: 'blog.localhost' })
   assert.equal(health.status, 200, health.text)
   assert.equal(JSON.parse(health.text).status, 'healthy')
@@ -56,7 +57,6 @@ test('health, metrics and the listing of unknown paths are there on any host', a
 test('a browser shows the example sites without an error', async (t) => {
   const executable = requireProgram(t, 'chromium')
   if (executable === undefined) return
-  const server = await startExamples(t)
   const browser = await startBrowser(t, executable)
   const port = new URL(server.url).port
   for (const host of ['blog.localhost', 'shop.localhost', 'static.localhost']) {

@@ -1,23 +1,27 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
 import { fetchHttp, type HttpOptions, type Server, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fileCleanup } from './file-cleanup.ts'
 
 const page = `
 export const revalidate = 3600
 export default function Page() { return <p id="made">{crypto.randomUUID()}</p> }`
 
-function start(t: TestContext): Promise<Server> {
-  const root = tempSite(t, {
+/** For all tests. The last one changes the configuration. */
+const cleanup = fileCleanup()
+let server: Server
+before(async () => {
+  const root = tempSite(cleanup, {
     'app/page.tsx': page,
     'app/about/page.tsx': page,
     'app/api/status/route.ts': 'export const GET = () => new Response("own")',
   })
   const sites = ['one', 'two'].map((id) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${root}"\n`)
-  return startServer(t, {
+  server = await startServer(cleanup, {
     config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n[admin]\njwt_secret = "0123456789abcdef0123456789abcdef"\n[endpoints]\nadmin = true\n\n${sites.join('\n')}`,
   })
-}
+})
 
 async function ask(server: Server, method: string, path: string, body?: unknown, options: HttpOptions = {}) {
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -32,8 +36,7 @@ async function madeOf(server: Server, path: string, host = 'one.localhost'): Pro
   return /<p id="made">([^<]+)<\/p>/.exec(text)?.[1] ?? assert.fail(text)
 }
 
-test('an invalidation by site, path or tag is seen by the next request, and by no other page or site', async (t) => {
-  const server = await start(t)
+test('an invalidation by site, path or tag is seen by the next request, and by no other page or site', async () => {
   const [home, about, other] = [
     await madeOf(server, '/'),
     await madeOf(server, '/about'),
@@ -50,8 +53,7 @@ test('an invalidation by site, path or tag is seen by the next request, and by n
   assert.equal((await ask(server, 'POST', '/__svc/api/invalidate', {})).json.code, 'invalid_request')
 })
 
-test('a revalidation renders stored pages again, without a request for them', async (t) => {
-  const server = await start(t)
+test('a revalidation renders stored pages again, without a request for them', async () => {
   const before = await madeOf(server, '/')
   await madeOf(server, '/about')
   const answer = await ask(server, 'POST', '/__svc/api/revalidate', { site: 'one' })
@@ -63,8 +65,7 @@ test('a revalidation renders stored pages again, without a request for them', as
   assert.notEqual(after, before)
 })
 
-test('a reload, the configuration, its check and the state answer over HTTP; a site keeps the paths that it defines', async (t) => {
-  const server = await start(t)
+test('a reload, the configuration, its check and the state answer over HTTP; a site keeps the paths that it defines', async () => {
   const shown = await ask(server, 'GET', '/__svc/api/config')
   assert.deepEqual([shown.json.config.server.workers, shown.json.config.admin.jwt_secret], [2, '***'])
 
@@ -93,7 +94,8 @@ test('a reload, the configuration, its check and the state answer over HTTP; a s
   )
   await madeOf(server, '/')
   const one = await ask(server, 'GET', '/__svc/api/sites/one')
-  assert.deepEqual([one.json.routes.length, one.json.cache.isr.entries, one.json.generation], [3, 1, reloaded.json.generation])
+  // The pages of the tests before, too.
+  assert.deepEqual([one.json.routes.length, one.json.cache.isr.entries, one.json.generation], [3, 2, reloaded.json.generation])
   assert.equal((await ask(server, 'GET', '/__svc/api/sites/gone')).json.code, 'unknown_site')
 
   const status = await ask(server, 'GET', '/__svc/api/status')

@@ -1,3 +1,4 @@
+// Starts first: it builds releases, which takes most of a minute.
 import assert from 'node:assert/strict'
 import { appendFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
