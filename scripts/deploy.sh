@@ -117,18 +117,22 @@ build() {
   command -v npm >/dev/null 2>&1 || die 69 'npm is missing: building a release needs it (Node.js 20 or later)'
   staging=$releases/.building-$version
   say "building $version"
-  mkdir "$staging"
-  if [ -e "$source_dir/.git" ]; then git -C "$source_dir" archive HEAD | tar -x -C "$staging"
-  else tar -c -C "$source_dir" --exclude=./node_modules --exclude=./dist --exclude='./.svc' . | tar -x -C "$staging"; fi
-  [ -f "$staging/package.json" ] || die 1 "failed to copy the sources to $staging (is the disk full?)"
-  rm -rf "${staging:?}/test" "${staging:?}/bench"
-  (cd "$staging" && npm install --omit=dev --no-save --no-audit --no-fund --loglevel=error && npm run --silent build) >&2 ||
-    die 1 'the build failed (above); nothing was changed'
-  chmod -R a+rX,go-w "$staging"
-  checksums "$staging" >"$staging/release.sha256"
-  accepts "$staging"
-  sync -f "$staging"
-  mv -T "$staging" "$releases/$version"
+  sources=$staging/sources release=$staging/$version
+  mkdir "$staging" "$sources"
+  if [ -e "$source_dir/.git" ]; then git -C "$source_dir" archive HEAD | tar -x -C "$sources"
+  else tar -c -C "$source_dir" --exclude=./node_modules --exclude=./dist --exclude='./.svc' . | tar -x -C "$sources"; fi
+  [ -f "$sources/package.json" ] || die 1 "failed to copy the sources to $sources (is the disk full?)"
+  rm -rf "${sources:?}/test" "${sources:?}/bench"
+  # The files of the release are those of the sources' directory, which is deleted: linked, they need no room twice.
+  (cd "$sources" && npm install --omit=dev --no-save --no-audit --no-fund --loglevel=error && npm run --silent build &&
+    bin/node scripts/release-directory.mjs --link "$release") >&2 || die 1 'the build failed (above); nothing was changed'
+  rm -rf "${sources:?}"
+  chmod -R a+rX,go-w "$release"
+  checksums "$release" >"$release/release.sha256"
+  accepts "$release"
+  sync -f "$release"
+  mv -T "$release" "$releases/$version"
+  rm -rf "${staging:?}"
   staging=''
 }
 

@@ -2,7 +2,7 @@
 // nothing to build with.
 //
 //   node scripts/release-directory.mjs DIR          copies
-//   node scripts/release-directory.mjs --link DIR   hard links: DIR must be on the same file system, and is not for use elsewhere
+//   node scripts/release-directory.mjs --link DIR   hard links where the file system has them: for a checkout that is deleted, or a directory that is
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -35,6 +35,7 @@ apply -i /srv/first.deb
 state installed
 fact "user: $(inside getent passwd svc | cut -d: -f6,7)"
 fact "version: $(inside svc --version)"
+fact "kernel: $(grep -v '^#' "$root/usr/lib/sysctl.d/50-svc.conf")"
 
 # As systemd would: its directories, and the command of the unit.
 inside install -d -o svc -g svc -m 700 /run/svc /var/lib/svc /var/cache/svc
@@ -67,4 +68,4 @@ apply -P svc
 state purged
 fact "cache: $(inside ls -d /var/cache/svc 2>/dev/null || echo absent)"
 fact "user after: $(inside getent passwd svc | cut -d: -f1)"
-fact "units: $(inside find /etc/systemd /usr/lib/systemd /var/lib/systemd -name 'svc*' | tr '\n' ' ')"
+fact "units: $(inside find /etc/systemd /usr/lib/systemd /usr/lib/sysctl.d /var/lib/systemd -name '*svc*' | tr '\n' ' ')"

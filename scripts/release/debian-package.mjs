@@ -71,6 +71,7 @@ async function layOut(root, tree, version) {
   for (const name of await readdir(join(release, 'systemd'))) {
     if (!name.endsWith('.in')) await rename(join(release, 'systemd', name), join(units, name))
   }
+  await put(join(tree, 'usr/lib/sysctl.d/50-svc.conf'), await readFile(join(root, 'packaging/debian/50-svc.conf')))
   await writeDocs(root, release, join(tree, 'usr/share/doc/svc'))
   await put(join(tree, 'etc/svc/svc.config.toml'), await readFile(join(root, 'packaging/debian/svc.config.toml')))
 }

@@ -34,6 +34,8 @@ const OWN_FILES = [
   'svc.config.toml.example',
   'bin',
   'dist',
+  'scripts/deploy-health.mjs',
+  'scripts/deploy.sh',
   'systemd',
   'packages/cli/template',
   'packages/site/types',
@@ -57,12 +59,15 @@ const LEFT_OUT = [
 
 const isKept = (path) => OWN_FILES.includes(path) || !LEFT_OUT.some((pattern) => pattern.test(path))
 
-/** Every regular file below a path of the checkout. Links to other places are followed once: workspaces are links. */
-function* filesBelow(root, path) {
+/**
+ * Every regular file below a path of the checkout. Links are followed: workspaces are links.
+ * @param target its path in the release
+ */
+function* filesBelow(root, path, target) {
   const info = lstatSync(join(root, path))
-  if (info.isSymbolicLink()) yield* filesBelow(root, relative(realpathSync(root), realpathSync(join(root, path))))
-  else if (!info.isDirectory()) yield path
-  else for (const name of readdirSync(join(root, path)).sort()) yield* filesBelow(root, join(path, name))
+  if (info.isSymbolicLink()) yield* filesBelow(root, relative(realpathSync(root), realpathSync(join(root, path))), target)
+  else if (!info.isDirectory()) yield { source: path, target }
+  else for (const name of readdirSync(join(root, path)).sort()) yield* filesBelow(root, join(path, name), join(target, name))
 }
 
 function manifestOf(root, path) {
@@ -110,11 +115,9 @@ function packageDirectories(root) {
 export function runtimeFiles(root) {
   const files = new Map()
   for (const path of [...OWN_FILES, ...packageDirectories(root)]) {
-    const real = relative(realpathSync(root), realpathSync(join(root, path)))
-    for (const file of filesBelow(root, path)) {
-      const target = join(path, relative(real, file))
+    for (const { source, target } of filesBelow(root, path, path)) {
       // A package in a package is listed by itself, if it is needed.
-      if (isKept(target) && !relative(path, target).includes('node_modules/')) files.set(target, file)
+      if (isKept(target) && !relative(path, target).includes('node_modules/')) files.set(target, source)
     }
   }
   return Array.from(files, ([target, source]) => ({ source, target }))

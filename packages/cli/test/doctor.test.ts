@@ -42,7 +42,7 @@ function place(t: TestContext, redisUrl: string, certificate: { cert: string; ke
   const site = (id: string, mode: string) =>
     `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "site"\nprocess = "${mode}"\ntls_cert = "${certificate.cert}"\ntls_key = "${certificate.key}"\n`
   writeFiles(dir, {
-    'svc.config.toml': `[server]\nlisten_tls = "127.0.0.1:0"\nrun_dir = "${dir}/run"\nstate_dir = "${dir}/state"\n[cache]\ndir = "${dir}/cache"\n[redis]\nurl = "${redisUrl}"\n${site('blog', 'in-process')}${site('shop', 'own')}`,
+    'svc.config.toml': `[server]\nlisten = "127.0.0.1:8080"\nlisten_tls = "127.0.0.1:8443"\nrun_dir = "${dir}/run"\nstate_dir = "${dir}/state"\n[cache]\ndir = "${dir}/cache"\n[redis]\nurl = "${redisUrl}"\n${site('blog', 'in-process')}${site('shop', 'own')}`,
     'site/app/page.tsx': 'export default () => null\n',
     'path/timedatectl': '#!/bin/sh\necho yes\n',
     'path/systemctl': `#!/bin/sh\nfor unit; do :; done\ncat "${dir}/units/$unit"\n`,
@@ -50,7 +50,7 @@ function place(t: TestContext, redisUrl: string, certificate: { cert: string; ke
   for (const name of ['timedatectl', 'systemctl']) chmodSync(join(dir, 'path', name), 0o755)
   for (const name of ['run', 'state', 'cache']) mkdirSync(join(dir, name), { mode: 0o700 })
   const active = { LoadState: 'loaded', ActiveState: 'active', UnitFileState: 'enabled', NeedDaemonReload: 'no', User: '' }
-  const units = { 'svc.service': { ...active }, 'svc-shop.service': { ...active } }
+  const units = { 'svc.service': { ...active }, 'svc-shop.service': { ...active }, 'svc.socket': { ...active } }
   return { dir, config, units, env: { PATH: `${join(dir, 'path')}:${process.env['PATH']}` } }
 }
 
@@ -58,7 +58,8 @@ async function writeUnits(t: TestContext, { dir, config, units }: Place): Promis
   for (const [name, state] of Object.entries(units)) {
     const site = /^svc-(.+)\.service$/.exec(name)?.[1]
     const user = process.getuid?.() === 0 ? 'root' : String(process.getuid?.())
-    const args = ['systemd', '--config', config, '--user', user, ...(site === undefined ? [] : ['--site', site])]
+    const kind = name.endsWith('.socket') ? ['--socket'] : site === undefined ? [] : ['--site', site]
+    const args = ['systemd', '--config', config, '--user', user, ...kind]
     const { stdout, stderr } = await runSvc(t, args)
     assert.equal(stderr, '')
     const path = join(dir, name)
@@ -105,6 +106,7 @@ test('a machine without faults gives none', async (t) => {
   assert.equal(code, 0)
   assert.deepEqual(named(findings, 'redis', /may read, write/).status, 'ok')
   assert.match(named(findings, 'units', /^svc-shop/).message, /active/)
+  assert.match(named(findings, 'units', /^svc\.socket/).message, /active, on all addresses/)
 })
 
 test('each of several faults is named with the command that mends it', async (t) => {
@@ -116,8 +118,10 @@ test('each of several faults is named with the command that mends it', async (t)
   const where = place(t, redis.url, certificate)
   Object.assign(where.units['svc-shop.service'] ?? {}, { ActiveState: 'inactive' })
   Object.assign(where.units['svc.service'] ?? {}, { UnitFileState: 'disabled' })
+  Object.assign(where.units['svc.socket'] ?? {}, { ActiveState: 'failed' })
   await writeUnits(t, where)
   writeFileSync(join(where.dir, 'svc.service'), 'User=root\nExecStart=/opt/old/bin/node /opt/old/dist/cli.js serve\n')
+  writeFileSync(join(where.dir, 'svc.socket'), '[Socket]\nListenStream=127.0.0.1:8080\nListenStream=8081\n')
   chmodSync(join(where.dir, 'state'), 0o755)
   chmodSync(join(where.dir, 'run'), 0o777)
   const { code, findings } = await doctor(t, where, ['prlimit', '--nofile=300:300'])
@@ -131,6 +135,24 @@ test('each of several faults is named with the command that mends it', async (t)
     ['redis', 'problem', /maxmemory-policy is allkeys-lru/, /CONFIG SET maxmemory-policy volatile-lru/],
     ['units', 'problem', /^svc-shop\.service is inactive/, /^systemctl start svc-shop\.service$/],
     ['units', 'warning', /^svc\.service does not start with the machine/, /^systemctl enable svc\.service$/],
+    [
+      'units',
+      'warning',
+      /^svc\.socket is failed: clients are refused/,
+      /^journalctl -u svc\.socket .*systemctl restart svc\.socket/,
+    ],
+    [
+      'units',
+      'problem',
+      /^svc\.socket listens on \[::\]:8081, .* will not start$/,
+      /svc systemd --socket --config \S+ > \S+svc\.socket/,
+    ],
+    [
+      'units',
+      'warning',
+      /^svc\.socket does not listen on 127\.0\.0\.1:8443/,
+      /systemctl daemon-reload && systemctl stop svc\.service/,
+    ],
     ['units', 'warning', /svc\.service is not what/, /svc systemd --config \S+ > \S+svc\.service && systemctl daemon-reload/],
   ]
   for (const [check, status, message, remedy] of expected) {

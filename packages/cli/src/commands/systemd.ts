@@ -19,6 +19,8 @@ interface SystemdArgs extends SourceArgs {
 interface Unit {
   /** Id of a site with a process of its own. @default the unit of the server */
   readonly site?: string
+  /** The socket unit of the server. */
+  readonly isSocket?: boolean
   readonly user: string
   /** Absolute path of the directory that the product is installed in. */
   readonly installation: string
@@ -30,7 +32,9 @@ interface Unit {
  * Returns the text of a unit file for a configuration.
  * @throws CLI_USAGE if no unit can serve it
  */
-export async function unitText(loaded: LoadedConfig, { site, user, installation: directory, args }: Unit): Promise<string> {
+export async function unitText(loaded: LoadedConfig, unit: Unit): Promise<string> {
+  if (unit.isSocket === true) return socketUnit(loaded.listen)
+  const { site, user, installation: directory, args } = unit
   const { server, cache, scaling } = loaded.config
   if (server.run_dir.startsWith('/tmp/')) {
     throw new CliError(
@@ -77,17 +81,14 @@ export const systemdCommand = command<SystemdArgs>({
   run: async ({ site, socket, user, ...args }) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
-    if (socket === true) {
-      printData(await socketUnit(loaded.listen))
-      return ExitCode.ok
-    }
     const wanted = loaded.sites.find(({ id }) => id === site)
     if (site !== undefined && wanted?.process !== 'own') {
       const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
     const where = await lastingInstallation(resolve(installation()))
-    printData(await unitText(loaded, { ...(site === undefined ? {} : { site }), user, installation: where, args }))
+    const kind = { ...(site === undefined ? {} : { site }), ...(socket === undefined ? {} : { isSocket: socket }) }
+    printData(await unitText(loaded, { ...kind, user, installation: where, args }))
     return ExitCode.ok
   },
 })

@@ -1,6 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { messageOf } from '@svc/core'
 import type { Check, Subject, Verdict } from '../model/subject.ts'
+import { examineSocketUnit } from './socket-unit.ts'
 
 const SERVER = 'svc.service'
 const PLACE = '/etc/systemd/system'
@@ -85,7 +86,7 @@ function wantedUnits({ loaded, server }: Subject): Wanted[] {
   ]
 }
 
-/** The units of the server and of sites with a process of their own are installed, current, enabled and active. */
+/** The units of the server, its sockets and sites with a process of their own are installed, current, enabled and active. */
 export const unitsCheck: Check = {
   name: 'units',
   run: async (subject) => {
@@ -95,6 +96,7 @@ export const unitsCheck: Check = {
     if ((await subject.askUnit(SERVER)) === undefined) {
       return [{ status: 'unknown', message: 'systemd does not run here: another supervisor has to restart the server' }]
     }
-    return (await Promise.all(wantedUnits(subject).map((wanted) => examine(subject, wanted)))).flat()
+    const services = wantedUnits(subject).map((wanted) => examine(subject, wanted))
+    return (await Promise.all([...services, examineSocketUnit(subject)])).flat()
   },
 }

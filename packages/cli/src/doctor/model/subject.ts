@@ -22,6 +22,15 @@ export type ServerState =
 /** State of a systemd unit: the properties that `systemctl show` prints. Undefined: there is no systemd to ask. */
 export type AskUnit = (name: string) => Promise<Readonly<Record<string, string>> | undefined>
 
+/** A unit that `svc systemd` prints. */
+export interface PrintedUnit {
+  readonly site?: string
+  /** The socket unit of the server. */
+  readonly isSocket?: boolean
+  readonly user: string
+  readonly installation: string
+}
+
 /** Everything that the checks look at. */
 export interface Subject {
   readonly machine: Machine
@@ -40,7 +49,7 @@ export interface Subject {
   readonly server: ServerState
   readonly askUnit: AskUnit
   /** The text that `svc systemd` prints. Rejects if there can be no unit for this configuration. */
-  readonly unitText: (unit: { readonly site?: string; readonly user: string; readonly installation: string }) => Promise<string>
+  readonly unitText: (unit: PrintedUnit) => Promise<string>
 }
 
 /** A finding of a check. */

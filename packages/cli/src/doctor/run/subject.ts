@@ -7,16 +7,13 @@ import { installation, ownCommand, shellWord } from '../../command-line/installa
 import { configSource, type SourceArgs } from '../../command-line/source-options.ts'
 import { serverAt } from '../../control/control-client.ts'
 import type { Machine } from '../model/machine.ts'
-import type { AskUnit, ServerState, ServerUser, Subject } from '../model/subject.ts'
+import type { AskUnit, PrintedUnit, ServerState, ServerUser, Subject } from '../model/subject.ts'
 
 const STATUS_MS = 3_000
 const PROPERTIES = 'LoadState,ActiveState,UnitFileState,FragmentPath,NeedDaemonReload,User'
 
 /** Prints a unit as `svc systemd` does. */
-type PrintUnit = (
-  loaded: LoadedConfig,
-  unit: { readonly site?: string; readonly user: string; readonly installation: string; readonly args: SourceArgs },
-) => Promise<string>
+type PrintUnit = (loaded: LoadedConfig, unit: PrintedUnit & { readonly args: SourceArgs }) => Promise<string>
 
 function optionsOf({ config, platform, dir }: SourceArgs): string {
   const named = { config, platform, dir }
