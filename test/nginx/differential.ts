@@ -72,6 +72,8 @@ const COMPARED = [
   'set-cookie',
   'refresh',
   'content-disposition',
+  'content-encoding',
+  'vary',
 ]
 /** Answers are made one after the other: what counts from now on may be some seconds apart on a slow machine. */
 const SLACK_SECONDS = 20

@@ -38,18 +38,21 @@ export class EchoUpstream {
   }
 }
 
-/** Answers as the query asks: `status`, `type`, `location`, `accel` for X-Accel-Redirect. */
+/** Answers as the query asks: `status`, `type`, `location`, `cache` for Cache-Control, `expires`, `accel` for X-Accel-Redirect. */
 function answerTo(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const answer = Buffer.from(describe(request, body))
   const wanted = new URLSearchParams(request.url?.split('?')[1] ?? '')
   const location = wanted.get('location')
   const accel = wanted.get('accel')
+  const expires = wanted.get('expires')
+  const cache = wanted.get('cache') ?? 'max-age=7'
   response.writeHead(Number(wanted.get('status') ?? 200), {
     'content-type': wanted.get('type') ?? 'application/json',
     'content-length': answer.byteLength,
     'x-upstream': 'echo',
     'x-hidden': 'perhaps',
-    'cache-control': 'max-age=7',
+    ...(cache === '' ? {} : { 'cache-control': cache }),
+    ...(expires === null ? {} : { expires }),
     ...(location === null ? {} : { location }),
     ...(accel === null ? {} : { 'x-accel-redirect': accel }),
   })

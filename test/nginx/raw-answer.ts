@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { gunzipSync } from 'node:zlib'
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
@@ -6,6 +7,7 @@ export interface RawAnswer {
   readonly status: number
   /** Names in lower case, in their order. */
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Decoded, if it came with Content-Encoding gzip. */
   readonly body: string
 }
 
@@ -51,7 +53,10 @@ function parseAnswer(text: string): RawAnswer {
   })
   const rest = text.slice(end + 4)
   const isChunked = headers.some(([name, value]) => name === 'transfer-encoding' && value.toLowerCase() === 'chunked')
-  return { status: Number(statusLine.split(' ')[1]), headers, body: isChunked ? joined(rest) : rest }
+  const body = isChunked ? joined(rest) : rest
+  const isGzip = body !== '' && headers.some(([name, value]) => name === 'content-encoding' && value === 'gzip')
+  const decoded = isGzip ? gunzipSync(Buffer.from(body, 'latin1')).toString('latin1') : body
+  return { status: Number(statusLine.split(' ')[1]), headers, body: decoded }
 }
 
 function joined(chunked: string): string {

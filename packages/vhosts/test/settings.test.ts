@@ -23,6 +23,7 @@ test('a location has what the levels around it say, and lists only where it has 
     t,
     `add_header X-Main 1; client_max_body_size 1m; index main.html; error_page 404 /main; deny 10.0.0.1;
     proxy_set_header A main; fastcgi_param P main; auth_basic Main; auth_basic_user_file /etc/users;
+    gzip_types text/CSS; gzip_min_length 1000; gzip_proxied no-cache auth; gzip_disable msie6 degradation; gzip_vary on;
     server { root /srv/; gzip on; expires 1h; access_log off;
       location /own { add_header X-Own 2 always; client_max_body_size 0; index own.html; error_page 500 =200 /own; allow all;
         auth_basic off; gzip off; expires off; access_log /x; root /own/; internal; }
@@ -43,7 +44,15 @@ test('a location has what the levels around it say, and lists only where it has 
   )
   assert.equal(own.authBasic, undefined)
   assert.deepEqual(inherited.authBasic, { realm: ['Main'], userFile: ['/etc/users'] })
-  assert.deepEqual([own.gzip, inherited.gzip], [false, true])
+  assert.equal(own.compression, 'off')
+  assert.deepEqual(inherited.compression, {
+    types: ['text/css'],
+    minBytes: 1000,
+    proxied: ['no-cache', 'auth'],
+    httpVersion: '1.1',
+    disabled: ['msie6'],
+    hasVary: true,
+  })
   assert.deepEqual([own.expires, inherited.expires], [{ kind: 'off' }, { kind: 'after', seconds: 3600, isFromModified: false }])
   assert.deepEqual([own.accessLogs, inherited.accessLogs], [['/x'], []])
   assert.deepEqual([own.isInternal, inherited.isInternal], [true, false])

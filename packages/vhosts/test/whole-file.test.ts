@@ -35,7 +35,7 @@ test('a whole nginx.conf is read with all that it includes, relative to its dire
     ['a.test'],
   )
   const [server] = web.servers
-  assert.equal(server?.fallback.gzip, false)
+  assert.equal(server?.fallback.compression, 'off')
   assert.deepEqual(server?.fallback.files?.dir, [join(dir, 'www')])
   const content = server?.locations[0]?.content
   assert.deepEqual(content?.kind === 'proxy' && content.setHeaders.map(({ name }) => name), ['Connection'])

@@ -7,7 +7,11 @@ import { fieldOf } from './recorded-exchange.ts'
 
 const text = Buffer.from('<p>hello world</p>\n'.repeat(200))
 const html: HeaderList = [['Content-Type', 'text/html; charset=utf-8']]
-const ask = (fields: Record<string, string>, method = 'GET') => ({ method, header: (name: string) => fields[name] })
+const ask = (fields: Record<string, string>, method = 'GET') => ({
+  method,
+  httpVersion: '1.1' as const,
+  header: (name: string) => fields[name],
+})
 const all = ask({ 'accept-encoding': 'gzip, deflate, br, zstd' })
 
 const alone: ReadonlyArray<readonly [why: string, status: number, headers: HeaderList, body?: Buffer, request?: typeof all]> = [
@@ -25,14 +29,14 @@ const alone: ReadonlyArray<readonly [why: string, status: number, headers: Heade
 for (const [why, status, headers, body = text, request = all] of alone) {
   test(`leaves a response alone when ${why}`, () => {
     const head = { status, headers }
-    const result = compressComplete(request, head, body)
+    const result = compressComplete(request, head, body, undefined)
     assert.deepEqual(result, { head, body })
     assert.ok(!(result instanceof Promise) && result.head === head)
   })
 }
 
 test('says that a response depends on Accept-Encoding also to a client that gets it plain', () => {
-  const result = compressComplete(ask({}), { status: 200, headers: html }, text)
+  const result = compressComplete(ask({}), { status: 200, headers: html }, text, undefined)
   assert.ok(!(result instanceof Promise))
   assert.deepEqual(result, { head: { status: 200, headers: [...html, ['vary', 'Accept-Encoding']] }, body: text })
 })
@@ -40,7 +44,12 @@ test('says that a response depends on Accept-Encoding also to a client that gets
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync, zstd: zstdDecompressSync }
 for (const coding of ['br', 'gzip', 'zstd'] as const) {
   test(`compresses with ${coding}`, async () => {
-    const { head, body } = await compressComplete(ask({ 'accept-encoding': coding }), { status: 200, headers: html }, text)
+    const { head, body } = await compressComplete(
+      ask({ 'accept-encoding': coding }),
+      { status: 200, headers: html },
+      text,
+      undefined,
+    )
     assert.equal(fieldOf(head, 'content-encoding'), coding)
     assert.equal(fieldOf(head, 'vary'), 'Accept-Encoding')
     assert.ok(body.byteLength < text.byteLength / 4)
@@ -54,6 +63,7 @@ test('weakens a strong tag and keeps a weak one (RFC 9110 section 8.8.1)', async
       all,
       { status: 200, headers: [...html, ['ETag', tag], ['Accept-Ranges', 'bytes']] },
       text,
+      undefined,
     )
     assert.equal(fieldOf(head, 'etag'), 'W/"a"')
     assert.equal(fieldOf(head, 'accept-ranges'), undefined)
@@ -63,7 +73,7 @@ test('weakens a strong tag and keeps a weak one (RFC 9110 section 8.8.1)', async
 test('adds to Vary without naming anything twice', async () => {
   const varyOf = async (...vary: string[]) => {
     const headers: HeaderList = [...html, ...vary.map((value) => ['Vary', value] as const)]
-    const { head } = await compressComplete(all, { status: 200, headers }, text)
+    const { head } = await compressComplete(all, { status: 200, headers }, text, undefined)
     return head.headers.filter(([name]) => name.toLowerCase() === 'vary').map(([, value]) => value)
   }
   assert.deepEqual(await varyOf('Cookie', 'Origin'), ['Cookie, Origin, Accept-Encoding'])
@@ -84,6 +94,7 @@ test('sends a body that compression does not shrink unchanged', async () => {
       ],
     },
     body,
+    undefined,
   )
   assert.equal(result.body, body)
   assert.deepEqual(
@@ -96,8 +107,8 @@ test('gives HEAD the fields and the length of GET', async () => {
   const head = { status: 200, headers: html }
   const fields = { 'accept-encoding': 'gzip' }
   const [get, only] = await Promise.all([
-    compressComplete(ask(fields), head, text),
-    compressComplete(ask(fields, 'HEAD'), head, text),
+    compressComplete(ask(fields), head, text, undefined),
+    compressComplete(ask(fields, 'HEAD'), head, text, undefined),
   ])
   assert.deepEqual(only.head, get.head)
   assert.equal(only.body.byteLength, get.body.byteLength)

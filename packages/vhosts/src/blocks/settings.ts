@@ -1,10 +1,13 @@
 import * as answers from '../directives/answers.ts'
+import * as compression from '../directives/compression.ts'
 import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
 import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
 import type { Level } from './level.ts'
 
 const DEFAULT_INDEX = [['index.html']] as const
+/** Of nginx. */
+const MIN_COMPRESSED_BYTES = 20
 
 function filesSpec(level: Level): FilesSpec | undefined {
   const holder = level.holder(serving.root)
@@ -30,6 +33,21 @@ function charsetOf(level: Level): LocationSettings['charset'] {
   const name = level.value(answers.charset)
   if (name === undefined || name === 'off') return undefined
   return { name, types: ['text/html', ...(level.value(answers.charsetTypes) ?? TEXT_TYPES)] }
+}
+
+/** An application's responses are compressed unless `gzip` is off, and on the terms of the server. */
+function compressionOf(level: Level, content: ContentSpec): LocationSettings['compression'] {
+  const isOn = level.value(compression.gzip)
+  if (content.kind === 'app') return isOn === false ? 'off' : 'default'
+  if (isOn !== true) return 'off'
+  return {
+    types: level.value(compression.gzipTypes) ?? [],
+    minBytes: level.value(compression.gzipMinLength) ?? MIN_COMPRESSED_BYTES,
+    proxied: level.value(compression.gzipProxied) ?? ['off'],
+    httpVersion: level.value(compression.gzipHttpVersion) ?? '1.1',
+    disabled: level.nearest(compression.gzipDisable).flat(),
+    hasVary: level.value(compression.gzipVary) ?? false,
+  }
 }
 
 /** One `off` switches off those of its level. */
@@ -58,7 +76,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     // Unlike most flags, a location inherits it from the one around it.
     isInternal: level.nearest(answers.internal).length > 0,
     accessLogs: accessLogs(level),
-    gzip: level.value(answers.gzip),
+    compression: compressionOf(level, content),
     content,
   }
 }

@@ -1,6 +1,7 @@
 import { type DirectiveFacts, NGINX_DIRECTIVES } from '../nginx/directive-facts.ts'
 import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
+import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
@@ -53,6 +54,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(rewriting),
   ifBlock,
   ...Object.values(answers),
+  ...Object.values(compression),
   ...Object.values(upstreams),
   ...Object.values(proxyRules),
   ...Object.values(proxyFamily),

@@ -103,9 +103,6 @@ export const clientMaxBodySize = rule('client_max_body_size', {
   parse: (call) => parseSize(call.arg(0)) ?? call.invalidValue(0, 'expected a size such as 512k, 10m or 1g'),
 })
 
-/** `gzip`. */
-export const gzip = rule('gzip', { args: 1, parse: (call) => call.flag(0) })
-
 /** Where `access_log` sends lines: nowhere, to the log of this server, or to a file. */
 type AccessLogTarget = 'off' | 'server' | { readonly path: string }
 

@@ -41,8 +41,6 @@ const REFUSED = byName({
   'use add_header': 'add_trailer early_hints',
   'use allow and deny, or map $remote_addr with patterns': 'geo',
   'compression is negotiated with each client': 'gunzip',
-  'all compressible types are compressed, at any length; "gzip off" disables compression for a location':
-    'gzip_disable gzip_http_version gzip_min_length gzip_proxied gzip_types',
   'files are compressed on demand; .gz files next to them are ordinary files': 'gzip_static',
   'set server.engine = "node", which supports HTTP/2 over TLS': 'http2',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
@@ -84,7 +82,6 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   geoip: 'addresses have no country here; use map $remote_addr with patterns, or the upstream',
   grpc: 'gRPC is not proxied',
   gunzip: 'compression is negotiated with each client',
-  gzip: 'all compressible types are compressed, at any length; "gzip off" disables compression for a location',
   image_filter: 'images are sent unchanged; change them at their source',
   limit_conn: 'set [rate_limit] in the config file: one budget for each client address over all sites',
   limit_req: 'set [rate_limit] in the config file: one budget for each client address over all sites',

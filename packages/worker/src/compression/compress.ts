@@ -1,7 +1,8 @@
 import type { Transform } from 'node:stream'
 import type { BodyWriter, CompleteResponse, ResponseHead } from '@svc/http'
 import { type CodedRequest, chooseCoding, codedHead, withVary } from './coding-choice.ts'
-import { createEncoder, type Encode, encodeWhole, type RealCoding } from './encoders.ts'
+import type { CompressionTerms } from './compression-terms.ts'
+import { createEncoder, type Encode, encodeWhole } from './encoders.ts'
 
 /** Bytes waiting for the encoder past which the writer of the body is told to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -9,17 +10,19 @@ const HIGH_WATER_BYTES = 64 * 1024
 /**
  * Opens a streamed response and compresses the written bytes, as its request accepts. Written bytes reach the client
  * without waiting for more.
+ * @param terms see `chooseCoding`
  * @param open sends the final head and returns the writer below; `isCoded`: the body is not as long as it was
  */
 export function compressStream(
   request: CodedRequest,
   head: ResponseHead,
+  terms: CompressionTerms | undefined,
   open: (head: ResponseHead, isCoded: boolean) => BodyWriter,
 ): BodyWriter {
-  const coding = chooseCoding(request, head)
+  const coding = chooseCoding(request, head, terms)
   if (coding === undefined) return open(head, false)
-  if (coding === 'identity') return open(withVary(head), false)
-  const writer = open(codedHead(head, coding), true)
+  if (coding === 'identity') return open(withVary(head, terms), false)
+  const writer = open(codedHead(head, coding, terms), true)
   return request.method === 'HEAD' ? writer : new CompressingWriter(writer, createEncoder(coding))
 }
 
@@ -120,22 +123,22 @@ const MIN_BYTES = 1024
 
 /**
  * Compresses a complete response as its request accepts. Answers at once when there is nothing to compress. For HEAD pass the
- * body as for GET, so that the fields are the same. A body that does not get smaller is sent as it is. `encode` may know it
- * compressed already.
+ * body as for GET, so that the fields are the same. A body that does not get smaller is sent as it is.
+ * @param terms see `chooseCoding`
+ * @param encode may know the body compressed already
  */
 export function compressComplete(
   request: CodedRequest,
   head: ResponseHead,
   body: Uint8Array,
+  terms: CompressionTerms | undefined,
   encode: Encode = encodeWhole,
 ): CompleteResponse | Promise<CompleteResponse> {
-  const coding = body.byteLength < MIN_BYTES ? undefined : chooseCoding(request, head)
+  const coding = body.byteLength < (terms?.minBytes ?? MIN_BYTES) ? undefined : chooseCoding(request, head, terms)
   if (coding === undefined) return { head, body }
-  if (coding === 'identity') return { head: withVary(head), body }
-  return encode(coding, body).then((smaller) => smallest(coding, head, body, smaller))
-}
-
-function smallest(coding: RealCoding, head: ResponseHead, body: Uint8Array, encoded: Uint8Array): CompleteResponse {
-  if (encoded.byteLength >= body.byteLength) return { head: withVary(head), body }
-  return { head: codedHead(head, coding), body: encoded }
+  const plain = { head: withVary(head, terms), body }
+  if (coding === 'identity') return plain
+  return encode(coding, body).then((smaller) =>
+    smaller.byteLength >= body.byteLength ? plain : { head: codedHead(head, coding, terms), body: smaller },
+  )
 }

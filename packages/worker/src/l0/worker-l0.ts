@@ -269,7 +269,9 @@ export class WorkerL0 implements ReadyResponses {
 
   /** Sets the response that an entry gives; false: it is not for this request. */
   #prepare(ask: ReadyRequest, entry: Entry): boolean {
-    if (entry.facts.isOfSpelling && ask.parsed.path !== ask.parsed.rawPath) return false
+    const { isOfSpelling, terms } = entry.facts
+    if (isOfSpelling && ask.parsed.path !== ask.parsed.rawPath) return false
+    if (terms !== undefined && !terms.isLikeOthers(ask)) return false
     if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'), this.#ownCookie)) return false
     const answer = this.#answer
     const { ifNoneMatch } = ask

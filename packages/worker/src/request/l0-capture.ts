@@ -16,6 +16,7 @@ import { asError, type Clock } from '@svc/core'
 import type { ReadyHead } from '@svc/engine'
 import { type ClientInfo, type ContentCoding, encodingClass, type HttpRequest, parseHost, type ResponseHead } from '@svc/http'
 import type { HttpMetrics, HttpSeries, LogNames } from '@svc/telemetry'
+import type { CompressionTerms } from '../compression/index.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
@@ -29,6 +30,8 @@ export interface WorkerFacts extends L0Facts {
   readonly accessLogs: LogNames
   /** True if it is for the path as it was spelled: normalised. */
   readonly isOfSpelling: boolean
+  /** Terms on which it was compressed, or was not; undefined: those of the server. */
+  readonly terms: CompressionTerms | undefined
   readonly get: HttpSeries
   readonly head: HttpSeries
   readonly traffic: SiteCounter
@@ -49,6 +52,8 @@ interface OfferingRequest {
   readonly affinityCookie: string
   /** True if another spelling of the same path may be answered otherwise. */
   readonly isOfSpelling: boolean
+  /** Terms of the location on which it is compressed; undefined: those of the server. */
+  readonly terms: CompressionTerms | undefined
 }
 
 /** L0 as responses enter it. */
@@ -261,6 +266,7 @@ class AdmissionTicket {
       pathGroup: offering.pathGroup,
       accessLogs: offering.accessLogs,
       isOfSpelling: offering.isOfSpelling,
+      terms: offering.terms,
       get: this.#tools.metrics.series('GET', offering.pathGroup),
       head: this.#tools.metrics.series('HEAD', offering.pathGroup),
       traffic: this.#tools.traffic.of(offering.site),

@@ -1,6 +1,6 @@
 import { asError } from '@svc/core'
 import type { BodyWriter, HttpExchange, HttpRequest, ResponseHead } from '@svc/http'
-import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
+import { type CompressionTerms, compressComplete, compressStream, type Encode } from '../compression/index.ts'
 
 /** The place of a response in L0 while it is on its way there. */
 interface FillTicket {
@@ -16,11 +16,13 @@ interface FillTicket {
 export interface L0FillOptions {
   readonly ticket: FillTicket
   /** The request that gave rise to it. */
-  readonly request: Pick<HttpRequest, 'header'>
+  readonly request: Pick<HttpRequest, 'header' | 'httpVersion'>
   /** Adds the fields of every response to the request. */
   readonly finalHead: (head: ResponseHead) => ResponseHead
   /** True if it may be compressed. */
   readonly mayCompress: boolean
+  /** Undefined: on the terms of the server. */
+  readonly compression: CompressionTerms | undefined
   /** Called when the body could not be compressed. */
   readonly onProblem: (error: Error) => void
 }
@@ -30,19 +32,20 @@ export interface L0FillOptions {
  * gets with a plain GET. Ends its ticket as soon as nothing more is to come.
  */
 export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClosed'> {
-  readonly request: Pick<HttpRequest, 'method' | 'header'>
+  readonly request: Pick<HttpRequest, 'method' | 'header' | 'httpVersion'>
   readonly #options: L0FillOptions
   #onClosed: ((isAborted: boolean) => void) | undefined
 
   constructor(options: L0FillOptions) {
     const { request } = options
-    this.request = { method: 'GET', header: (name) => request.header(name) }
+    this.request = { method: 'GET', header: (name) => request.header(name), httpVersion: request.httpVersion }
     this.#options = options
   }
 
   /** Takes a complete answer. `encode` may know its body compressed already. */
   respond(head: ResponseHead, body: Uint8Array = empty, encode?: Encode): void {
-    const compressed = this.#options.mayCompress ? compressComplete(this.request, head, body, encode) : { head, body }
+    const { mayCompress, compression } = this.#options
+    const compressed = mayCompress ? compressComplete(this.request, head, body, compression, encode) : { head, body }
     if (!(compressed instanceof Promise)) {
       this.#store(compressed.head, compressed.body)
       return
@@ -59,7 +62,7 @@ export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClos
   /** Collects a streamed response. */
   stream(head: ResponseHead): BodyWriter {
     if (!this.#options.mayCompress) return this.#collect(head)
-    return compressStream(this.request, head, (final) => this.#collect(final))
+    return compressStream(this.request, head, this.#options.compression, (final) => this.#collect(final))
   }
 
   onClosed(listener: (isAborted: boolean) => void): void {

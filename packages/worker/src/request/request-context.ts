@@ -2,7 +2,7 @@ import type { L0Offer } from '@svc/cache'
 import { asError, systemClock } from '@svc/core'
 import type { BodyWriter, ClientInfo, HeaderList, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
 import { type RequestTrace, type RequestTracer, serverLog } from '@svc/telemetry'
-import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
+import { type CompressionTerms, compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import { withAffinity } from '../generation/affinity.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -83,6 +83,8 @@ export class RequestContext {
   isChangedByPlugin = false
   /** True if answers may be compressed here. */
   mayCompress = true
+  /** Terms of a location; undefined: those of the server. */
+  compression: CompressionTerms | undefined
   /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
   cacheStatus = ''
   /** Undefined: there is no collector. */
@@ -220,6 +222,7 @@ export class RequestContext {
       accessLogs,
       affinityCookie,
       isOfSpelling,
+      terms: this.mayCompress ? this.compression : undefined,
     }
     return this.#l0.offer(admission, offering, offer)
   }
@@ -234,6 +237,7 @@ export class RequestContext {
     this.#l0.fill(unsent, {
       request: this.request,
       mayCompress: this.mayCompress,
+      compression: this.compression,
       finalHead: (head) => this.#finalHead(head),
       onProblem: (error) => this.reportFailure(error, unsent.head.status),
     })
@@ -343,7 +347,7 @@ export class RequestContext {
   /** Sends the head of a streamed response in the coding that the client likes best. */
   streamCompressed(head: ResponseHead, options?: StreamOptions): BodyWriter {
     const writer = this.mayCompress
-      ? compressStream(this.request, head, (final, isCoded) => this.stream(final, isCoded ? {} : options))
+      ? compressStream(this.request, head, this.compression, (final, isCoded) => this.stream(final, isCoded ? {} : options))
       : this.stream(head, options)
     if (!isEventStream(head, options) || !this.#sendsBody(head.status)) return writer
     this.#events = this.#tools.eventStreams.join(writer)
@@ -356,7 +360,7 @@ export class RequestContext {
       this.respond(head, body)
       return
     }
-    const compressed = compressComplete(this.request, head, body, encode)
+    const compressed = compressComplete(this.request, head, body, this.compression, encode)
     if (!(compressed instanceof Promise)) {
       this.respond(compressed.head, compressed.body)
       return

@@ -10,9 +10,11 @@ import {
   LocationTable,
   type ServerSpec,
 } from '@svc/vhosts'
+import type { CompressionTerms } from '../compression/index.ts'
 import { compileCharset } from './charset.ts'
 import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
+import { GzipTerms } from './gzip-terms.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
@@ -28,6 +30,7 @@ export interface CompiledLocation {
   readonly files: FilePaths | undefined
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly access: AccessCheck | undefined
+  readonly compression: CompressionTerms | undefined
   readonly addFields: FieldAdder | undefined
   /** undefined: files or an application. */
   readonly handler: LocationHandler | undefined
@@ -57,6 +60,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     files: files === undefined ? undefined : compileFilePaths(files, templates),
     index: (files?.index ?? []).map((name) => templates.of(name)),
     access: compileAccess(settings.access),
+    compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
     addFields: compileFields(settings, templates),
     handler: content.kind === 'proxy' || content.kind === 'fastcgi' ? handlers.make(content) : undefined,
     scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,

@@ -1,4 +1,5 @@
 import { type HeaderList, withoutControls } from '@svc/http'
+import { termsRequestOf } from '../compression/index.ts'
 import { sendStatus } from '../request/error-response.ts'
 import { afterRoute } from '../request/plugin-passage.ts'
 import type { StageResult } from '../request/request-context.ts'
@@ -99,7 +100,10 @@ export class LocationRun extends PhaseRun {
   protected override comeTo(location: CompiledLocation): void {
     const { context } = this.state
     super.comeTo(location)
-    context.mayCompress = location.settings.gzip !== false
+    const { compression } = location
+    context.mayCompress = location.settings.compression !== 'off'
+    context.compression = compression
+    if (compression !== undefined && !compression.isLikeOthers(termsRequestOf(context.request))) context.withdrawFromL0()
     context.accessLogs = location.settings.accessLogs
   }
 
