@@ -195,7 +195,11 @@ function viewOf(answer: RawAnswer, theirs: RawAnswer, isHead: boolean): Record<s
   const view: Record<string, unknown> = { status: answer.status, location: values('location') }
   for (const name of COMPARED) view[name] = values(name)
   // A page of ours says no-store.
-  if (isPage) view['cache-control'] = values('cache-control').filter((value) => value !== 'no-store')
+  if (isPage) {
+    view['cache-control'] = values('cache-control').filter((value) => value !== 'no-store')
+    // It comes as HTML or as JSON, and perhaps compressed.
+    for (const name of ['vary', 'content-encoding']) delete view[name]
+  }
   // nginx says it with whole files alone.
   if (answer.status === 206) delete view['accept-ranges']
   view['added'] = answer.headers
