@@ -27,6 +27,9 @@ server { listen {on0}; server_name a.test *.wild.test .dot.test pre.*; svc_site 
   location /args/ { rewrite ^/args/(.*)$ /new/?path=$1; }
   location /no-args/ { rewrite ^/no-args/(.*)$ /new/?path=$1?; }
   location /drop/ { rewrite ^/drop/(.*)$ /new/$1?; }
+  location /path-only/ { absolute_redirect off; rewrite ^/path-only/to/(.*)$ /new/$1 redirect; alias {dir}/; }
+  location /no-port/ { port_in_redirect off; rewrite ^/no-port/to/(.*)$ /new/$1 redirect; alias {dir}/; }
+  location /own-name/ { server_name_in_redirect on; rewrite ^/own-name/to/(.*)$ /new/$1 redirect; alias {dir}/; }
   location /temp/ { rewrite ^/temp/(.*)$ /new/$1 redirect; }
   location /perm/ { rewrite ^/perm/(.*)$ /new/$1 permanent; }
   location /perm-args/ { rewrite ^/perm-args/(.*)$ /new/$1?x=$1 permanent; }
@@ -214,6 +217,10 @@ const withFields: Case[] = [
   { target: '/r404', method: 'PUT', body: 'x' },
   { target: '/r301', host: 'a.test:81' },
   { target: '/r301', host: 'A.Test.' },
+  ...['/path-only/to/x', '/no-port/to/x', '/own-name/to/x'].flatMap((target) => [
+    { target, status: 302 },
+    { target, host: 'x.dot.test:81', status: 302 },
+  ]),
 ]
 
 const words = [

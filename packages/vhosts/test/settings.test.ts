@@ -256,3 +256,15 @@ test('maps keep their texts in lower case and their patterns in order', async (t
     },
   ])
 })
+
+test('ssl makes every address of its server speak TLS', async (t) => {
+  const certificate = 'ssl_certificate /a.crt; ssl_certificate_key /a.key;'
+  const { web } = await readConf(
+    t,
+    `server { listen 127.0.0.1:81; listen 127.0.0.1:82 ssl; ssl on; ${certificate} } server { listen 127.0.0.1:83; ssl off; }`,
+  )
+  assert.deepEqual(
+    web.servers.flatMap(({ listen }) => listen.map(({ isTls }) => isTls)),
+    [true, true, false],
+  )
+})

@@ -76,10 +76,11 @@ export class ServerReader {
       if (before !== undefined) call.fail(`a duplicate listen ${address}`, 0, `first at ${formatPlace(before.place)}`)
       seen.set(address, call)
     }
+    const isTls = this.#parts.level.value(serving.ssl) === true
     const isMissing = !(this.#call.directive.block ?? []).some(({ name }) => name.text === 'listen')
-    if (!isMissing) return written
+    if (!isMissing) return isTls ? written.map((one) => ({ ...one, isTls })) : written
     const usual = readListen([process.getuid?.() === 0 ? '*:80' : '*:8000'])
-    return 'error' in usual ? [] : [{ ...usual.listen, call: this.#call }]
+    return 'error' in usual ? [] : [{ ...usual.listen, isTls, call: this.#call }]
   }
 
   #certificate(): ServerSpec['certificate'] {

@@ -76,6 +76,11 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     // Unlike most flags, a location inherits it from the one around it.
     isInternal: level.nearest(answers.internal).length > 0,
     accessLogs: accessLogs(level),
+    redirects: {
+      isAbsolute: level.value(answers.absoluteRedirect) ?? true,
+      hasPort: level.value(answers.portInRedirect) ?? true,
+      hasServerName: level.value(answers.serverNameInRedirect) ?? false,
+    },
     compression: compressionOf(level, content),
     content,
   }

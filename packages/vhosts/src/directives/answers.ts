@@ -66,6 +66,15 @@ export const allow = rule('allow', { args: 1, slot: 'access', isMany: true, pars
 /** `deny`. */
 export const deny = rule('deny', { args: 1, slot: 'access', isMany: true, parse: accessRule(false) })
 
+/** `absolute_redirect`. */
+export const absoluteRedirect = rule('absolute_redirect', { args: 1, parse: (call) => call.flag(0) })
+
+/** `port_in_redirect`. */
+export const portInRedirect = rule('port_in_redirect', { args: 1, parse: (call) => call.flag(0) })
+
+/** `server_name_in_redirect`. */
+export const serverNameInRedirect = rule('server_name_in_redirect', { args: 1, parse: (call) => call.flag(0) })
+
 /** `charset`: its name, or off. */
 export const charset = rule<Template | 'off'>('charset', {
   args: 1,

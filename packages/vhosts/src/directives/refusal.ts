@@ -2,7 +2,6 @@ import { refusedHint } from './refused.ts'
 
 /** Values of refused directives that say just how this server behaves anyway. */
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
-  absolute_redirect: ['on'],
   auth_request: ['off'],
   autoindex: ['off'],
   brotli: ['on'],
@@ -22,7 +21,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   limit_rate: ['0'],
   merge_slashes: ['on'],
   mirror: ['off'],
-  port_in_redirect: ['on'],
   proxy_bind: ['off'],
   proxy_cookie_domain: ['off'],
   proxy_cookie_path: ['off'],
@@ -34,10 +32,8 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   proxy_store: ['off'],
   random_index: ['off'],
   recursive_error_pages: ['off'],
-  server_name_in_redirect: ['off'],
   slice: ['0'],
   ssi: ['off'],
-  ssl: ['off'],
   ssl_reject_handshake: ['off'],
   ssl_verify_client: ['off'],
   underscores_in_headers: ['off'],

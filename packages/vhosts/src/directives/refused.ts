@@ -3,7 +3,6 @@ import { byName } from './texts-by-name.ts'
 
 /** Directives whose absence would change answers or protection, by what to write instead. */
 const REFUSED = byName({
-  'redirects are always absolute; to redirect elsewhere, write the full URL': 'absolute_redirect',
   'without it, anyone has access; authorize requests in the upstream, or in middleware.ts of an application': 'auth_request',
   'directory listings are not available; add an index file': 'autoindex',
   'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
@@ -32,7 +31,6 @@ const REFUSED = byName({
   'servers are chosen in turn; use least_conn or ip_hash': 'hash random',
   'an error page that fails is sent as a plain error': 'recursive_error_pages',
   'symbolic links are followed; give the files to another user': 'disable_symlinks',
-  'use the first name of server_name, or write the full URL': 'server_name_in_redirect',
   'use error_page with a path, or an upstream': 'post_action',
   'a location answers every method; check the method in the upstream': 'limit_except',
   'the handshake of a name without server is answered by the default server': 'ssl_reject_handshake',
@@ -49,7 +47,6 @@ const REFUSED = byName({
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass scgi_pass uwsgi_pass',
   'slashes are always merged': 'merge_slashes',
-  'redirects always include the port; to leave it out, write the full URL': 'port_in_redirect',
   'upstream response fields cannot be ignored; remove them in the upstream, or set proxy_cache_valid': 'proxy_ignore_headers',
   'upstream response fields cannot be ignored; remove them in the upstream, or set fastcgi_cache_valid': 'fastcgi_ignore_headers',
   'request bodies are always forwarded': 'proxy_pass_request_body',
@@ -60,7 +57,6 @@ const REFUSED = byName({
   'the operating system resolves host names; set DNS servers in /etc/resolv.conf': 'resolver',
   'the server drops slow clients by its own limits': 'send_timeout',
   'use map with patterns': 'split_clients',
-  'use the "ssl" parameter of listen': 'ssl',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
   'use GET /metrics': 'stub_status',

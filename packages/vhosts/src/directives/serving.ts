@@ -129,6 +129,9 @@ function pathOf(call: DirectiveCall): WrittenPath | undefined {
 /** Several are there for old clients that know no ECDSA. */
 const onceHint = 'only one pair per server is supported: of RSA and ECDSA keep ECDSA'
 
+/** `ssl`: TLS on all addresses of a server. */
+export const ssl = rule('ssl', { in: ['main', 'server'], args: 1, parse: (call) => call.flag(0) })
+
 /** `ssl_certificate`. */
 export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
 

@@ -108,9 +108,20 @@ export interface LocationSettings {
   readonly isInternal: boolean
   /** Paths of the log files of requests, in characters; "" is the log of this server. None: requests are not logged. */
   readonly accessLogs: readonly string[]
+  readonly redirects: RedirectSpec
   /** `gzip` and its terms. `default`: as everywhere else. */
   readonly compression: 'off' | 'default' | CompressionSpec
   readonly content: ContentSpec
+}
+
+/** How a path becomes the target of a redirect. */
+export interface RedirectSpec {
+  /** False: it stays a path. */
+  readonly isAbsolute: boolean
+  /** True if the port of the listen address is in it, where that is not the usual one. */
+  readonly hasPort: boolean
+  /** True if it names the server by its first name, else as the client did. */
+  readonly hasServerName: boolean
 }
 
 /** Terms of `gzip on`. */

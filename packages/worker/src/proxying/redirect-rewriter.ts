@@ -1,5 +1,4 @@
 import type { PatternSpec, ProxySpec, Template } from '@svc/vhosts'
-import { absoluteLocation } from '../vhost/listen-port.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
 
 /** Changes the target of a redirect; undefined: it does not apply to this one. */
@@ -17,7 +16,7 @@ export class RedirectRewriter {
   location(exchange: LocationExchange, value: string): string {
     const rewritten = this.#apply(exchange, value)
     if (rewritten?.startsWith('/') !== true) return rewritten ?? value
-    return absoluteLocation(exchange.context, rewritten, exchange.text([{ variable: 'server_name' }]))
+    return exchange.redirectTarget(rewritten)
   }
 
   /** New value of a Refresh field, of which only the part behind "url=" is a target. */

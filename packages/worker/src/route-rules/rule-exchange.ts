@@ -3,7 +3,10 @@ import { UpstreamError } from '@svc/upstream'
 import type { Template } from '@svc/vhosts'
 import { sendStatus } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
+import { redirectTarget } from '../vhost/listen-port.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
+
+const REDIRECTS = { isAbsolute: true, hasPort: true, hasServerName: false }
 
 /** A request that a rule sends on, as the handler of a location sees it. */
 export class RuleExchange implements LocationExchange {
@@ -38,6 +41,10 @@ export class RuleExchange implements LocationExchange {
 
   setVariable(): void {
     // Nothing that a rule says reads them.
+  }
+
+  redirectTarget(path: string): string {
+    return redirectTarget(this.context, path, REDIRECTS, this.#variable('server_name'))
   }
 
   /** A rule has no pages for errors. */

@@ -1,3 +1,4 @@
+import type { RedirectSpec } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /** Port of the address that took a request; undefined for a unix socket. */
@@ -16,20 +17,23 @@ export function addressOf({ generation, exchange }: RequestContext): string {
 const EVERY_ADDRESS = ['0.0.0.0', '::']
 
 /**
- * The absolute URL of a redirect to a path, with the port of the listen address where it is not that of the scheme. Where a
- * trusted proxy says how the client came, the URL is as the client sees it. Where the client named no host (HTTP/1.0), it is the
- * address of the server, else its name; the path alone where neither is known.
+ * The target of a redirect to a path: an absolute URL with the port of the listen address where it is not that of the scheme, as
+ * `absolute_redirect`, `port_in_redirect` and `server_name_in_redirect` say. Where a trusted proxy says how the client came, the URL
+ * is as the client sees it. Where the client named no host (HTTP/1.0), it is the address of the server, else its name; the path
+ * alone where neither is known.
  */
-export function absoluteLocation(context: RequestContext, path: string, serverName: string): string {
+export function redirectTarget(context: RequestContext, path: string, terms: RedirectSpec, serverName: string): string {
+  if (!terms.isAbsolute) return path
   const { client, exchange } = context
   const { scheme, host } = client
+  const ownName = terms.hasServerName ? hostName(serverName) : ''
   if (host !== exchange.request.host || scheme !== exchange.request.scheme) {
-    const seen = host || hostName(serverName)
+    const seen = ownName || host || hostName(serverName)
     return seen === '' ? path : `${scheme}://${seen}${path}`
   }
-  const port = portOf(context)
+  const port = terms.hasPort ? portOf(context) : undefined
   const isUsual = port === undefined || port === (scheme === 'https' ? 443 : 80)
-  const name = withoutPort(host) || inUrl(addressOf(context)) || hostName(serverName)
+  const name = ownName || withoutPort(host) || inUrl(addressOf(context)) || hostName(serverName)
   return name === '' ? path : `${scheme}://${name}${isUsual ? '' : `:${port}`}${path}`
 }
 

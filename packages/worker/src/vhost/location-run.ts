@@ -6,7 +6,7 @@ import type { StageResult } from '../request/request-context.ts'
 import { offerPathToL0 } from '../request/site-request.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
-import { absoluteLocation } from './listen-port.ts'
+import { redirectTarget } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
 import { locationText } from './location-text.ts'
 import type { AuthVerdict } from './passwords/file-auth.ts'
@@ -198,8 +198,8 @@ export class LocationRun extends PhaseRun {
   }
 
   #absolute(url: string): string {
-    const { context, server } = this.state
-    return withoutControls(url.startsWith('/') ? absoluteLocation(context, url, server.name) : url)
+    const { context, server, location } = this.state
+    return withoutControls(url.startsWith('/') ? redirectTarget(context, url, location.settings.redirects, server.name) : url)
   }
 
   #close(): Outcome {

@@ -2,6 +2,7 @@ import type { HeaderList } from '@svc/http'
 import type { Template } from '@svc/vhosts'
 import { sendFailure } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
+import { redirectTarget } from './listen-port.ts'
 import type { LocationExchange } from './location-handler.ts'
 import type { InnerTarget, Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
@@ -43,6 +44,11 @@ export class VhostExchange implements LocationExchange {
 
   setVariable(name: string, value: string): void {
     this.#state.setVariable(name, value)
+  }
+
+  redirectTarget(path: string): string {
+    const { location, server } = this.#state
+    return redirectTarget(this.context, path, location.settings.redirects, server.name)
   }
 
   hasErrorPage(status: number): boolean {
