@@ -69,6 +69,7 @@ test('unset directives of a proxy have their defaults', async (t) => {
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],
+    ignoredFields: [],
     passHeaders: [],
     interceptsErrors: false,
     cache: undefined,
@@ -107,6 +108,7 @@ test('directives of proxies are inherited, lists as a whole', async (t) => {
     useStale: ['error', 'updating'],
     bypass: [[v('http_a')], [v('arg_b')]],
     noCache: [[v('cookie_c')]],
+    ignoredFields: [],
   })
 })
 

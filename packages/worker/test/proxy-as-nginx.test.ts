@@ -56,6 +56,7 @@ const directives = (up: string) => `
   location /redirect-to/ { proxy_pass http://${up}/base/; proxy_redirect http://other.test/ /there/; }
   location /redirect-both/ { proxy_pass http://${up}/base/; proxy_redirect default; proxy_redirect http://other.test/ http://new.test/; }
   location /redirect-by/ { proxy_pass http://${up}/base/; proxy_redirect ~^http://([^/]+)/(.*)$ /by/$1/$2; }
+  location /unread/ { proxy_pass http://${up}; proxy_ignore_headers X-Accel-Redirect Cache-Control; }
   location /inside/ { internal; proxy_pass http://${up}/found/; }
   location /named/ { error_page 404 = @fallback; proxy_pass http://dead; }
   location @fallback { proxy_pass http://${up}; }
@@ -117,6 +118,8 @@ const CASES: readonly (readonly [target: string, answer: string, method?: string
   ['/plain/x', 'plain', 'OPTIONS'],
   ['/plain/x', 'plain', 'PROPFIND'],
   ['/hide/x', 'hidden'],
+  ['/unread/x', 'inside'],
+  ['/unread/x', 'validated'],
   ...[
     '/plain/',
     '/uri/',

@@ -226,7 +226,7 @@ export class CacheWorker {
     const visitor = new CacheVisitor(asked.isSlow === true)
     const [path = '', query = ''] = target.split('?')
     const address = proxyAddress({ scheme: 'http', host, path, query, label: 'site', via: ['up'] }) ?? assert.fail(target)
-    const rules: CacheRules = { useStale: new Set(useStale), validSeconds: () => validSeconds }
+    const rules: CacheRules = { useStale: new Set(useStale), ignoredFields: new Set(), validSeconds: () => validSeconds }
     const origin = new CachingOrigin(this.cache, this.#upstream, {
       address,
       rules,
@@ -247,7 +247,7 @@ export class CacheWorker {
   fetch(target: string, sink: ResponseSink): void {
     const address =
       proxyAddress({ scheme: 'http', host: 'a.org', path: target, query: '', label: 'site', via: ['up'] }) ?? assert.fail(target)
-    const rules: CacheRules = { useStale: new Set(), validSeconds: () => undefined }
+    const rules: CacheRules = { useStale: new Set(), ignoredFields: new Set(), validSeconds: () => undefined }
     const quiet = { isBypassed: false, mustNotStore: false, report: () => undefined, offer: () => undefined }
     const origin = new CachingOrigin(this.cache, this.#upstream, { address, rules, ...quiet })
     origin.fetch({ method: 'GET', target, headers: [], body: undefined }, sink)

@@ -50,11 +50,14 @@ interface StorableQuestion extends ExchangeTimes {
   readonly head: ResponseHead
   /** Lifetime from `proxy_cache_valid` for its status, in seconds. */
   readonly ruleSeconds: number | undefined
+  /** Lower case: fields of the response that are stored with it and do not count. @default none */
+  readonly ignoredFields?: ReadonlySet<string>
 }
 
 /** Decides whether a shared cache may keep a response (RFC 9111 section 3), and for how long. */
 export function storingOf(question: StorableQuestion): Storing | Refusal {
-  const { request, head, receivedAt, ruleSeconds } = question
+  const { request, receivedAt, ruleSeconds } = question
+  const head = withoutFields(question.head, question.ignoredFields)
   const directives = responseDirectives(head.headers)
   const refused = refusalOf(request, head, directives)
   if (refused !== undefined) return { refused }
@@ -72,7 +75,12 @@ export function storingOf(question: StorableQuestion): Storing | Refusal {
   const isForOne = isCookied(request) && !vary.includes('cookie')
   if (isForOne && isUnsaid(directives, lifetime)) return { refused: 'cookies' }
   if (!isFresh && swrMs === 0 && errorMs === 0 && !canBeValidated(head.headers)) return { refused: 'no-lifetime' }
-  return { createdAt, ttlMs, swrMs, vary, headers: storedFields(head.headers) }
+  return { createdAt, ttlMs, swrMs, vary, headers: storedFields(question.head.headers) }
+}
+
+function withoutFields(head: ResponseHead, ignored: ReadonlySet<string> | undefined): ResponseHead {
+  if (ignored === undefined || ignored.size === 0) return head
+  return { status: head.status, headers: head.headers.filter(([name]) => !ignored.has(name.toLowerCase())) }
 }
 
 /** Fields of a response without those that are not kept. */

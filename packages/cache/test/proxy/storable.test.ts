@@ -13,6 +13,7 @@ interface Case {
   readonly method?: string
   readonly ruleSeconds?: number
   readonly delayMs?: number
+  readonly ignored?: readonly string[]
 }
 
 function storing({
@@ -22,9 +23,11 @@ function storing({
   method = 'GET',
   ruleSeconds,
   delayMs = 0,
+  ignored = [],
 }: Case): Storing | Refusal {
   const head = { status, headers }
-  return storingOf({ request: { method, headers: request }, head, sentAt: NOW - delayMs, receivedAt: NOW, ruleSeconds })
+  const times = { sentAt: NOW - delayMs, receivedAt: NOW }
+  return storingOf({ request: { method, headers: request }, head, ruleSeconds, ignoredFields: new Set(ignored), ...times })
 }
 
 function refused(given: Case): string | undefined {
@@ -185,4 +188,24 @@ test('fields of the connection and of proxies are not kept', () => {
     ['a', '1'],
   ]
   assert.deepEqual(kept({ headers }).headers, [...control('max-age=9'), ['a', '1']])
+})
+
+test('fields that are ignored are kept and do not count', () => {
+  const headers: HeaderList = [...control('private, max-age=9'), ['Set-Cookie', 'a=b'], ['Expires', '0'], ['Vary', '*']]
+  assert.equal(refused({ headers, ruleSeconds: 60 }), 'private')
+  const ignored = ['cache-control', 'expires', 'vary']
+  assert.equal(refused({ headers, ruleSeconds: 60, ignored }), 'set-cookie')
+  const { ttlMs, vary, headers: fields } = kept({ headers, ruleSeconds: 60, ignored: [...ignored, 'set-cookie'] })
+  assert.deepEqual([ttlMs, vary, fields], [60_000, [], headers])
+  assert.equal(
+    refused({
+      headers: [
+        ['x-accel-expires', '0'],
+        ['expires', 'x'],
+      ],
+      ruleSeconds: 60,
+    }),
+    'no-lifetime',
+  )
+  assert.equal(kept({ headers: [['x-accel-expires', '0']], ruleSeconds: 60, ignored: ['x-accel-expires'] }).ttlMs, 60_000)
 })

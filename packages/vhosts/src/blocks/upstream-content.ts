@@ -33,6 +33,7 @@ function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | u
     useStale: useStale.includes('off') ? [] : useStale,
     bypass: level.nearest(family.cacheBypass).flat(),
     noCache: level.nearest(family.noCache).flat(),
+    ignoredFields: level.nearest(family.ignoreHeaders).flat(),
   }
 }
 
@@ -86,6 +87,7 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
       splitPathInfo: level.value(proxying.fastcgiSplitPathInfo),
       nextUpstream: nextUpstream(level, family),
       hideHeaders: level.nearest(family.hideHeader),
+      ignoredFields: level.nearest(family.ignoreHeaders).flat(),
       passHeaders: level.nearest(family.passHeader),
       interceptsErrors: level.value(family.interceptErrors) ?? false,
       cache: cacheSpec(level, family),
@@ -107,6 +109,7 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
     nextUpstream: nextUpstream(level, family),
     redirects: redirects(level, pass, match),
     hideHeaders: level.nearest(family.hideHeader),
+    ignoredFields: level.nearest(family.ignoreHeaders).flat(),
     passHeaders: level.nearest(family.passHeader),
     interceptsErrors: level.value(family.interceptErrors) ?? false,
     cache: cacheSpec(level, family),

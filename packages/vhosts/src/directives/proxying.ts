@@ -28,6 +28,18 @@ function passedField(call: DirectiveCall): string | undefined {
   return name === 'date' ? call.fail('Date of an upstream cannot be passed on', 0, 'the server sends its own') : name
 }
 
+const IGNORED = [
+  ...(['X-Accel-Redirect', 'X-Accel-Expires', 'X-Accel-Limit-Rate', 'X-Accel-Buffering', 'X-Accel-Charset'] as const),
+  ...(['Expires', 'Cache-Control', 'Set-Cookie', 'Vary'] as const),
+]
+
+/** A field of the upstream that the server itself takes no notice of, in lower case. */
+function ignoredField(call: DirectiveCall, index: number): string | undefined {
+  const wanted = call.arg(index).toLowerCase()
+  const known = IGNORED.find((name) => name.toLowerCase() === wanted)
+  return known?.toLowerCase() ?? call.invalidValue(index, `expected some of ${IGNORED.join(', ')}`)
+}
+
 /** The directives that `proxy_` and `fastcgi_` share. */
 function family(prefix: 'proxy' | 'fastcgi') {
   const statuses = prefix === 'proxy' ? PROXY_STATUSES : FASTCGI_STATUSES
@@ -45,6 +57,7 @@ function family(prefix: 'proxy' | 'fastcgi') {
     nextUpstream: rule(`${prefix}_next_upstream`, words([...FAILURES, ...statuses, 'non_idempotent', 'off'])),
     hideHeader: rule(`${prefix}_hide_header`, { args: 1, isMany: true, parse: (call) => call.fieldName(0)?.toLowerCase() }),
     passHeader: rule(`${prefix}_pass_header`, { args: 1, isMany: true, parse: passedField }),
+    ignoreHeaders: rule(`${prefix}_ignore_headers`, { ...list, parse: (call) => call.every((at) => ignoredField(call, at)) }),
     interceptErrors: rule(`${prefix}_intercept_errors`, { args: 1, parse: (call) => call.flag(0) }),
     cache: rule<string>(`${prefix}_cache`, { args: 1, parse: (call) => call.arg(0) || call.invalidValue(0) }),
     cacheValid: rule(`${prefix}_cache_valid`, { ...list, parse: validFor }),

@@ -47,8 +47,6 @@ const REFUSED = byName({
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass scgi_pass uwsgi_pass',
   'slashes are always merged': 'merge_slashes',
-  'upstream response fields cannot be ignored; remove them in the upstream, or set proxy_cache_valid': 'proxy_ignore_headers',
-  'upstream response fields cannot be ignored; remove them in the upstream, or set fastcgi_cache_valid': 'fastcgi_ignore_headers',
   'request bodies are always forwarded': 'proxy_pass_request_body',
   'request fields are always forwarded; proxy_set_header with "" removes one': 'proxy_pass_request_headers',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':

@@ -277,6 +277,8 @@ export interface ProxySpec extends UpstreamTimeouts {
   readonly hideHeaders: readonly string[]
   /** Lower case: fields that clients see though they are hidden by default. */
   readonly passHeaders: readonly string[]
+  /** Lower case: fields of responses that go to the client but have no effect here (`proxy_ignore_headers`). */
+  readonly ignoredFields: readonly string[]
   /** True if responses whose status has an `error_page` are replaced by it. */
   readonly interceptsErrors: boolean
   readonly cache: CacheSpec | undefined
@@ -291,6 +293,8 @@ export interface FastcgiSpec extends UpstreamTimeouts {
   readonly hideHeaders: readonly string[]
   /** Lower case: fields that clients see though they are hidden by default. */
   readonly passHeaders: readonly string[]
+  /** Lower case: fields of responses that go to the client but have no effect here (`proxy_ignore_headers`). */
+  readonly ignoredFields: readonly string[]
   /** True if responses whose status has an `error_page` are replaced by it. */
   readonly interceptsErrors: boolean
   readonly cache: CacheSpec | undefined
@@ -305,6 +309,8 @@ export interface CacheSpec {
   readonly useStale: readonly string[]
   readonly bypass: readonly Template[]
   readonly noCache: readonly Template[]
+  /** Lower case: fields of responses that do not count. */
+  readonly ignoredFields: readonly string[]
 }
 
 export interface UpstreamSpec {

@@ -14,6 +14,8 @@ export type StaleRules = ReadonlySet<string>
 /** The directives of a location about its cache. */
 export interface CacheRules {
   readonly useStale: StaleRules
+  /** Lower case: fields of responses that do not count (`proxy_ignore_headers`). */
+  readonly ignoredFields: ReadonlySet<string>
   /** `proxy_cache_valid`, in seconds; undefined: it does not name this status. */
   validSeconds(status: number): number | undefined
 }

@@ -8,7 +8,14 @@ import { CacheClient, type CacheContext, type CacheRules, type OfferedFacts, typ
 import type { ProxyCache } from './proxy-cache.ts'
 
 /** The cache of an upstream without directives about it: the rules of RFC 9111, and a stale response when it is down. */
-export const plainCache: CacheSpec = { zone: '', valid: [], useStale: ['error', 'timeout'], bypass: [], noCache: [] }
+export const plainCache: CacheSpec = {
+  zone: '',
+  valid: [],
+  useStale: ['error', 'timeout'],
+  bypass: [],
+  noCache: [],
+  ignoredFields: [],
+}
 
 /** The cache of a location (`proxy_cache`, `fastcgi_cache`) or of a route rule. */
 export class LocationCache {
@@ -20,6 +27,7 @@ export class LocationCache {
     const { valid } = spec
     const rules: CacheRules = {
       useStale: new Set(spec.useStale),
+      ignoredFields: new Set(spec.ignoredFields),
       validSeconds: (status) =>
         (
           valid.find(({ statuses }) => statuses !== 'any' && statuses.includes(status)) ??

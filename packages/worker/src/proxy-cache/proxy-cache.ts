@@ -209,8 +209,9 @@ export class ProxyCache {
     const { clock, passes } = this.#parts
     const sentAt = clock.now()
     const watch = new WatchedHead(client.sink, (head) => {
+      const { ignoredFields } = context.rules
       const ruleSeconds = context.rules.validSeconds(head.status)
-      const storing = storingOf({ request, head, ruleSeconds, sentAt, receivedAt: clock.now() })
+      const storing = storingOf({ request, head, ruleSeconds, ignoredFields, sentAt, receivedAt: clock.now() })
       if (!('refused' in storing)) passes.delete(key)
       return undefined
     })

@@ -166,9 +166,10 @@ export class UpstreamFetch implements ResponseSink {
   #storingOf(head: ResponseHead): Storing | Refusal {
     const { context, request } = this.#options.requester
     if (context.mustNotStore) return { refused: 'no-cache' }
+    const { ignoredFields } = context.rules
     const ruleSeconds = context.rules.validSeconds(head.status)
     const times = { sentAt: this.#sentAt, receivedAt: this.#options.parts.clock.now() }
-    return storingOf({ request: { ...request, method: 'GET' }, head, ruleSeconds, ...times })
+    return storingOf({ request: { ...request, method: 'GET' }, head, ruleSeconds, ignoredFields, ...times })
   }
 
   #keyOf({ vary }: Storing): string {

@@ -41,6 +41,7 @@ export class FastcgiHandler implements LocationHandler {
     this.#filter = new FieldFilter({
       hidden: hiddenFields(HIDDEN_FIELDS, spec),
       interceptsErrors: spec.interceptsErrors,
+      mayRedirectInside: !spec.ignoredFields.includes('x-accel-redirect'),
       redirects: undefined,
       isBuffered: true,
       blocks: tools.blocks,

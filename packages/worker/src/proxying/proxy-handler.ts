@@ -39,6 +39,7 @@ export class ProxyHandler implements LocationHandler {
     this.#filter = new FieldFilter({
       hidden: hiddenFields(HIDDEN_FIELDS, spec),
       interceptsErrors: spec.interceptsErrors,
+      mayRedirectInside: !spec.ignoredFields.includes('x-accel-redirect'),
       redirects: new RedirectRewriter(spec),
       isBuffered: spec.isBuffered,
       blocks: tools.blocks,

@@ -45,6 +45,8 @@ interface ResponseRules {
   readonly isBuffered: boolean
   /** True if responses whose status has a page are replaced by it. */
   readonly interceptsErrors: boolean
+  /** True if X-Accel-Redirect has an effect. */
+  readonly mayRedirectInside: boolean
   /** For bytes in flight to clients. */
   readonly blocks: BodyBlocks
 }
@@ -75,12 +77,12 @@ export class FieldFilter {
   apply(exchange: LocationExchange, headers: HeaderList): FilteredFields {
     const known = this.#known.get(headers)
     if (known !== undefined) return known
-    const { hidden, redirects } = this.#rules
+    const { hidden, redirects, mayRedirectInside } = this.#rules
     let isOwn = false
     let redirectsInside = false
     const kept: (readonly [string, string])[] = []
     for (const [name, value] of headers) {
-      if (name === 'x-accel-redirect') redirectsInside = true
+      if (name === 'x-accel-redirect') redirectsInside = mayRedirectInside
       if (hidden.has(name)) continue
       const changed = redirects === undefined ? value : rewritten(redirects, exchange, name, value)
       if (name === 'location' || name === 'refresh') isOwn = true

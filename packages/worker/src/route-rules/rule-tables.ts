@@ -147,6 +147,7 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],
+    ignoredFields: [],
     passHeaders: [],
     interceptsErrors: false,
     cache: plainCache,
