@@ -33,6 +33,15 @@ jwt_secret = "0123456789abcdef0123456789abcdef"
 ${user('alice', 'super_admin')}${user('vera', 'viewer')}${user('tom', 'tenant_admin')}tenant_id = "acme"
 ${site('shop', { 'app/page.tsx': page, 'app/layout.tsx': layout, 'public/a.txt': 'open' })}tenant = "acme"
 ${site('blog', { 'public/a.txt': 'open' })}
+[[tasks]]
+name = "nightly"
+schedule = "0 3 1 1 *"
+handler = "http::GET /a.txt"
+host = "shop.localhost"
+[[route_rules]]
+pattern = "/api/**"
+host = "blog.localhost"
+upstream = "http://127.0.0.1:9"
 [[obs.slos]]
 name = "shop-up"
 site = "shop"

@@ -107,6 +107,85 @@ panelTest('by keyboard alone: find a site, read its tabs, carry out an action, a
   await page.waitForURL((place) => !place.href.includes('/site?'))
 })
 
+/** Takes an action by keyboard alone, and waits for its result. */
+async function act(page: Page, label: string, result: string): Promise<void> {
+  await page.waitForSelector(`button:text-is("${label}")`)
+  await page.focus(`button:text-is("${label}")`)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog button:focus:text-is("Cancel")')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(`dialog .result:has-text("${result}")`, { timeout: 60_000 })
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('dialog', { state: 'detached' })
+}
+
+panelTest(
+  'processes, tasks, upstreams, sessions: each action by keyboard alone, and it is in the audit',
+  async ({ url, pageOf }) => {
+    const page = await pageOf('alice')
+    const visitor = await pageOf('vera')
+    const open = async (path: string) => {
+      await page.goto(`${url}/__svc/admin/${path}`)
+      await settled(page)
+    }
+    await open('workers')
+    await act(page, 'Restart render hosts', 'replaced.')
+    await open('tasks')
+    await act(page, 'Run now', 'its result appears in the list of runs')
+    await page.click('td button:text-is("nightly")')
+    await page.waitForSelector('[aria-label="Runs of nightly: table"] td:has-text("ok (200)")')
+    await act(page, 'Disable', 'nightly is disabled.')
+    await act(page, 'Enable', 'nightly is enabled.')
+    await fetchHttp(`${url}/api/x`, { host: 'blog.localhost' })
+    await open('upstreams')
+    await act(page, 'Take down', 'is down.')
+    await act(page, 'Put back', 'is in service.')
+    await open('users')
+    const row = page.locator('tr', { hasText: 'vera' }).first()
+    await row.locator('button:text-is("End session")').focus()
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog:has-text("Ends this session of vera")')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog .result:has-text("The session of vera has ended")')
+    await visitor.goto(`${url}/__svc/admin/sites`)
+    await visitor.waitForURL('**/login*')
+    await open('audit?q=tasks')
+    await page.waitForSelector('td:has-text("POST /__svc/admin/api/tasks/:name/run")')
+    assert.equal(await page.locator('td:has-text("workers/restart")').count(), 0, 'the filter holds')
+    await open('audit?result=ok&user=alice')
+    for (const action of ['workers/restart', 'upstreams/:name/:server', 'sessions/:jti']) {
+      await page.waitForSelector(`td:has-text("${action}")`)
+    }
+  },
+)
+
+panelTest(
+  'the log lines of a request are one step from it, and new lines appear by themselves unless paused',
+  async ({ url, pageOf }) => {
+    const page = await pageOf('alice')
+    assert.equal(await page.evaluate(maintenance(true)), 200)
+    await fetchHttp(`${url}/for-the-log`, { host: 'shop.localhost' })
+    assert.equal(await page.evaluate(maintenance(false)), 200)
+    await page.goto(`${url}/__svc/admin/flows?reason=failed`)
+    await page.click('td button:has-text("/for-the-log")')
+    await page.click('a:text-is("Log lines of this request")')
+    await page.waitForURL('**/logs?q=*')
+    await page.goto(`${url}/__svc/admin/logs?q=bad_log_login`)
+    await settled(page)
+    await page.waitForSelector('text="No line fits."')
+    await page.goto(`${url}/__svc/admin/logs?q=reload`)
+    await page.waitForSelector('.section .status:has-text("Live")')
+    const reload = await fetchHttp(`${url}/__svc/api/reload`, { method: 'POST' })
+    assert.equal(reload.status, 200, reload.text)
+    await page.click('[aria-label="Log lines: table"] td button:has-text("reload")')
+    await page.waitForSelector('figure:has-text("master")')
+    await page.getByLabel('New ones').selectOption('no')
+    await page.waitForSelector('[role=status]:text-is("Paused")')
+  },
+)
+
 /** Adds markup to every text of an answer that is no time. */
 function hostile(value: unknown): unknown {
   if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT/.test(value) ? value : `${value}${HOSTILE}`

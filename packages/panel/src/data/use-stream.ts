@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Query, urlOf } from './api.ts'
 import { LiveStream, type StreamState } from './live-stream.ts'
 import { RingBuffer } from './ring-buffer.ts'
@@ -49,4 +49,13 @@ export function useStream<Message>(path: string, { query, keep, isWanted = true 
     }
   }, [stream, recent, url, isWanted])
   return { state: useStore(stream.state), messages: shown.url === url ? shown.messages : [], missed: useStore(stream.missed) }
+}
+
+/** Loads a list again once its stream is back: the messages of the time without one are in the list alone. */
+export function useReloadAfterGap({ kind }: StreamState, reload: () => void): void {
+  const wasStale = useRef(false)
+  useEffect(() => {
+    if (kind === 'live' && wasStale.current) reload()
+    wasStale.current = kind === 'stale'
+  }, [kind, reload])
 }

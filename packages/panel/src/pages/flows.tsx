@@ -1,9 +1,9 @@
 import type { Flow } from '@svc/protocol'
-import { useEffect, useRef } from 'preact/hooks'
 import { useParameter } from '../address/router.ts'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../components/filters.tsx'
+import { Link } from '../components/link.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Quantity } from '../components/quantity.tsx'
 import { Section } from '../components/section.tsx'
@@ -13,7 +13,7 @@ import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import { Waterfall } from '../components/waterfall.tsx'
 import { useResource } from '../data/use-resource.ts'
-import { useStream } from '../data/use-stream.ts'
+import { useReloadAfterGap, useStream } from '../data/use-stream.ts'
 import { counted } from '../format/quantity.ts'
 
 /** Those that were recorded while the page is open. */
@@ -81,12 +81,7 @@ export default function Flows() {
     keep: KEPT,
     isWanted,
   })
-  const wasStale = useRef(false)
-  useEffect(() => {
-    // Requests of the time without a stream are in the list alone.
-    if (state.kind === 'live' && wasStale.current) flows.reload()
-    wasStale.current = state.kind === 'stale'
-  }, [state.kind, flows.reload])
+  useReloadAfterGap(state, flows.reload)
   return (
     <>
       {request !== '' && <OneFlow id={request} close={() => open('')} />}
@@ -139,6 +134,9 @@ function OneFlow({ id, close }: { readonly id: string; readonly close: () => voi
             <div class="table-box">
               <Waterfall label={`${data.method} ${data.path}: ${data.status}`} stages={data.stages} />
             </div>
+            <p>
+              <Link href={`/__svc/admin/logs?q=${encodeURIComponent(id)}`}>Log lines of this request</Link>
+            </p>
             <CodeBlock label="Request as JSON" text={JSON.stringify(data, null, 2)} />
           </>
         )}

@@ -1,0 +1,142 @@
+import { useParameter } from '../address/router.ts'
+import { CodeBlock } from '../components/code-block.tsx'
+import { Empty } from '../components/empty.tsx'
+import { ChoiceFilter, Filters, TextFilter } from '../components/filters.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Section } from '../components/section.tsx'
+import { Status } from '../components/status.tsx'
+import { StreamStatus } from '../components/stream-status.tsx'
+import { type Column, Table } from '../components/table.tsx'
+import { Time } from '../components/time.tsx'
+import { useResource } from '../data/use-resource.ts'
+import { useReloadAfterGap, useStream } from '../data/use-stream.ts'
+import { counted } from '../format/quantity.ts'
+
+/** Lines of the page, live ones and listed ones together. */
+const KEPT = 1_000
+const LISTED = 200
+
+const levels = [
+  ['', 'all'],
+  ['info', 'info and above'],
+  ['warn', 'warnings and errors'],
+  ['error', 'errors'],
+] as const
+
+const following = [
+  ['yes', 'as they come'],
+  ['no', 'paused'],
+] as const
+
+/** A line as its process wrote it. */
+interface Line {
+  readonly time?: string
+  readonly level?: string
+  readonly proc?: string
+  readonly site?: string
+  readonly msg?: string
+}
+
+interface NumberedLine {
+  readonly line: Line
+  readonly text: string
+}
+
+const tones = { trace: 'idle', debug: 'idle', info: 'good', warn: 'warning', error: 'bad', fatal: 'bad' } as const
+
+function toneOfLevel(level: string | undefined) {
+  return tones[level as keyof typeof tones] ?? 'idle'
+}
+
+/** New ones before those that were listed, each once. */
+function newestFirst(live: readonly Line[], listed: readonly Line[]): readonly NumberedLine[] {
+  const lines = new Map<string, Line>()
+  for (const line of [...live, ...listed]) lines.set(JSON.stringify(line), line)
+  return Array.from(lines, ([text, line]) => ({ text, line }))
+    .sort((one, other) => (other.line.time ?? '').localeCompare(one.line.time ?? ''))
+    .slice(0, KEPT)
+}
+
+function columnsFor(open: (text: string) => void): readonly Column<NumberedLine>[] {
+  return [
+    { name: 'time', title: 'Time', cell: ({ line }) => <Time at={line.time ?? null} /> },
+    {
+      name: 'level',
+      title: 'Level',
+      cell: ({ line }) => <Status tone={toneOfLevel(line.level)}>{line.level ?? 'none'}</Status>,
+    },
+    {
+      name: 'msg',
+      title: 'Message',
+      cell: ({ line, text }) => (
+        <button type="button" class="link" title={text.slice(0, 2_000)} onClick={() => open(text)}>
+          {line.msg ?? text}
+        </button>
+      ),
+    },
+    { name: 'site', title: 'Site', cell: ({ line }) => line.site ?? '', isMinor: true },
+    { name: 'proc', title: 'Process', cell: ({ line }) => line.proc ?? '', isMinor: true },
+  ]
+}
+
+/** The logs of all processes, live. */
+export default function Logs() {
+  const [level] = useParameter('level')
+  const [site] = useParameter('site')
+  const [q] = useParameter('q')
+  const [follow] = useParameter('follow', 'yes')
+  const [line, open] = useParameter('line')
+  const query = { level, site, q }
+  const listed = useResource<{ readonly lines: readonly Line[]; readonly dropped: number }>('/obs/logs', {
+    query: { ...query, limit: LISTED },
+  })
+  const isWanted = follow === 'yes'
+  const { state, messages, missed } = useStream<Line>('/obs/logs/stream', { query, keep: KEPT, isWanted })
+  useReloadAfterGap(state, listed.reload)
+  return (
+    <>
+      {line !== '' && (
+        <Section
+          title="Line"
+          tools={
+            <button type="button" onClick={() => open('')}>
+              Close
+            </button>
+          }
+        >
+          <CodeBlock label="Line as JSON" text={line} />
+        </Section>
+      )}
+      <Section
+        title="Lines"
+        tools={
+          <Filters label="Logs">
+            <ChoiceFilter name="level" label="Level" choices={levels} />
+            <TextFilter name="site" label="Id of a site" isWhole />
+            <TextFilter name="q" label="Text or id of a request" isWhole />
+            <ChoiceFilter name="follow" label="New ones" choices={following} />
+          </Filters>
+        }
+      >
+        <p role="status">
+          {isWanted ? <StreamStatus state={state} /> : 'Paused'}
+          {missed > 0 && ` ${counted(missed, 'line')} left out: they came too fast.`}
+        </p>
+        <Loaded resource={listed} doing="load the lines" rows={8}>
+          {({ lines, dropped }) => (
+            <>
+              {dropped > 0 && <p>{counted(dropped, 'line')} dropped by processes that logged too much.</p>}
+              <Table
+                label="Log lines"
+                columns={columnsFor(open)}
+                rows={newestFirst(messages, lines)}
+                keyOf={({ text }) => text}
+                empty={<Empty title="No line fits.">The newest lines of all processes appear here as they are written.</Empty>}
+              />
+            </>
+          )}
+        </Loaded>
+      </Section>
+    </>
+  )
+}
