@@ -63,6 +63,8 @@ interface OpenPanel {
   newPage(): Promise<Page>
   /** A page in a session of its own, after the login of a user. */
   pageOf(username: string, url?: string): Promise<Page>
+  /** Ends all sessions of the browser. */
+  closePages(): Promise<void>
 }
 
 type PanelTest = (name: string, run: (panel: OpenPanel, t: TestContext) => Promise<void>) => void
@@ -79,6 +81,10 @@ export function panelTests(): PanelTest {
     const { url } = await startPanel(cleanup)
     const browser = await startBrowser(cleanup, executable)
     const newPage = async () => (await browser.newContext()).newPage()
+    // An open page follows streams, of which a worker serves a few alone.
+    const closePages = async () => {
+      for (const context of browser.contexts()) await context.close()
+    }
     const pageOf = async (username: string, at = url) => {
       const page = await newPage()
       await page.goto(`${at}/__svc/admin/login`)
@@ -86,14 +92,16 @@ export function panelTests(): PanelTest {
       await page.waitForURL('**/__svc/admin')
       return page
     }
-    return { url, newPage, pageOf }
+    return { url, newPage, pageOf, closePages }
   }
   return (name, run) => {
     test(name, async (t) => {
       const executable = requireProgram(t, 'chromium')
       if (executable === undefined) return
       opened ??= open(executable)
-      await run(await opened, t)
+      const panel = await opened
+      t.after(() => panel.closePages())
+      await run(panel, t)
     })
   }
 }

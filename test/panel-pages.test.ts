@@ -162,6 +162,54 @@ panelTest(
 )
 
 panelTest(
+  'the entry behind a path is found, shown and dropped; a tag is purged, with the number of pages before',
+  async ({ url, pageOf }) => {
+    const page = await pageOf('alice')
+    const entries = async () => {
+      const answer = await page.evaluate("fetch('/__svc/admin/api/cache/entries?site=shop').then((answer) => answer.json())")
+      return (answer as { readonly entries: readonly { readonly path: string }[] }).entries.map(({ path }) => path)
+    }
+    const made = async () => {
+      await fetchHttp(`${url}/`, { host: 'shop.localhost' })
+      await waitFor('the page in the store', async () => (await entries()).includes('/'))
+    }
+    await made()
+    await page.goto(`${url}/__svc/admin/caches?site=shop`)
+    await settled(page)
+    await page.click('td button:text-is("/")')
+    await page.waitForSelector('figure:has-text("Body (utf8)") pre:has-text("<h1>shop</h1>")')
+    await act(page, 'Drop this entry', 'Dropped 1 entry')
+    await waitFor('the entry to be gone', async () => (await entries()).length === 0)
+    await made()
+    await page.goto(`${url}/__svc/admin/caches?tag=${encodeURIComponent('/')}`)
+    await settled(page)
+    await page.focus('button:text-is("Purge tag")')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog:has-text("Drops 1 page with the tag /")')
+    await page.keyboard.press('Escape')
+    await act(page, 'Purge tag', 'Dropped 1 page')
+    await waitFor('the page to be gone', async () => (await entries()).length === 0)
+    const analytics = "fetch('/__svc/obs/analytics?window=5m').then((answer) => answer.text())"
+    await waitFor('the path in the figures', async () => String(await page.evaluate(analytics)).includes('"name":"/"'))
+    await page.goto(`${url}/__svc/admin/traffic?window=5m`)
+    await page.waitForSelector('[aria-label="Top paths: table"] span:text-is("/")')
+  },
+)
+
+panelTest('a request is tried against the firewall, whose mode is changed by keyboard', async ({ url, pageOf }) => {
+  const page = await pageOf('alice')
+  await page.goto(`${url}/__svc/admin/waf`)
+  await settled(page)
+  await act(page, 'Set mode off', 'The mode is off.')
+  await page.getByLabel('Path with query').focus()
+  await page.keyboard.type('/?file=../../../../etc/passwd')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('[role=status]:has-text("No rule matches")')
+  await act(page, 'Set mode block', 'The mode is block.')
+  await page.waitForSelector('.section:has-text("get 403")')
+})
+
+panelTest(
   'the log lines of a request are one step from it, and new lines appear by themselves unless paused',
   async ({ url, pageOf }) => {
     const page = await pageOf('alice')

@@ -25,6 +25,7 @@ export const pages: readonly PanelPage[] = [
   { path: '/__svc/obs/dashboard', title: 'Dashboard', group: 'Now', frame: 'wall', load: () => import('./dashboard.tsx') },
   { path: '/__svc/admin/sites', title: 'Sites', group: 'Serve', load: () => import('./sites.tsx') },
   { path: '/__svc/admin/site', title: 'Site', parent: '/__svc/admin/sites', load: () => import('./site.tsx') },
+  { path: '/__svc/admin/caches', title: 'Caches', group: 'Serve', load: () => import('./caches.tsx') },
   {
     path: '/__svc/admin/upstreams',
     title: 'Upstreams',
@@ -41,9 +42,11 @@ export const pages: readonly PanelPage[] = [
     isForTenants: false,
     load: () => import('./certificates.tsx'),
   },
+  { path: '/__svc/admin/traffic', title: 'Traffic', group: 'Look', load: () => import('./traffic.tsx') },
   { path: '/__svc/admin/flows', title: 'Flows', group: 'Look', load: () => import('./flows.tsx') },
   { path: '/__svc/admin/logs', title: 'Logs', group: 'Look', load: () => import('./logs.tsx') },
   { path: '/__svc/admin/alerts', title: 'SLOs and alerts', group: 'Look', load: () => import('./alerts.tsx') },
+  { path: '/__svc/admin/waf', title: 'WAF', group: 'Protect', load: () => import('./waf.tsx') },
   {
     path: '/__svc/admin/rate-limits',
     title: 'Rate limits',

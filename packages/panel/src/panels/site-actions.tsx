@@ -5,16 +5,18 @@ import type { Api } from '../data/api.ts'
 import { useServices } from '../data/services.ts'
 import { counted, quantity } from '../format/quantity.ts'
 
-interface PurgeAnswer {
+/** The answer to a purge. */
+export interface PurgeAnswer {
   readonly purged: number
   readonly also: Readonly<Record<string, number>>
   readonly workers: { readonly acked: number; readonly total: number }
 }
 
-function resultOf({ purged, also, workers }: PurgeAnswer, noun: string): string {
+/** The result of a purge in a sentence. */
+export function purgeResult({ purged, also, workers }: PurgeAnswer, noun: string, plural?: string): string {
   const others = Object.values(also).reduce((sum, count) => sum + count, 0)
   const from = workers.total === 0 ? '' : `, ${workers.acked} of ${counted(workers.total, 'worker')} confirmed`
-  return `Dropped ${counted(purged, noun)} and ${counted(others, 'entry', 'entries')} of other layers${from}.`
+  return `Dropped ${counted(purged, noun, plural)} and ${counted(others, 'entry', 'entries')} of other layers${from}.`
 }
 
 function purgeOf({ id, label, cache: { isr } }: SiteDetails, api: Api): Action {
@@ -24,7 +26,7 @@ function purgeOf({ id, label, cache: { isr } }: SiteDetails, api: Api): Action {
     effect: `Drops all rendered pages of ${id}: ${counted(isr.entries, 'page')}, ${quantity(isr.bytes, 'bytes').text}. Each is rendered again at its next request.`,
     run: async () => {
       const query = { pattern: `route:${label}:*` }
-      return resultOf(await api.send<PurgeAnswer>('POST', '/admin/api/cache/purge', undefined, query), 'page')
+      return purgeResult(await api.send<PurgeAnswer>('POST', '/admin/api/cache/purge', undefined, query), 'page')
     },
   }
 }
@@ -34,7 +36,8 @@ function flushOf({ id, isolates }: SiteDetails, api: Api): Action {
     label: 'Flush isolates',
     isDestructive: true,
     effect: `Replaces ${counted(isolates.length, 'isolate')} of ${id} and drops everything from its caches. Requests are slower until they are full again.`,
-    run: async () => resultOf(await api.send<PurgeAnswer>('POST', `/admin/api/sites/${encodeURIComponent(id)}/flush`), 'isolate'),
+    run: async () =>
+      purgeResult(await api.send<PurgeAnswer>('POST', `/admin/api/sites/${encodeURIComponent(id)}/flush`), 'isolate'),
   }
 }
 
