@@ -107,12 +107,13 @@ panelTest('by keyboard alone: find a site, read its tabs, carry out an action, a
   await page.waitForURL((place) => !place.href.includes('/site?'))
 })
 
-/** Takes an action by keyboard alone, and waits for its result. */
+/** Takes an action by keyboard alone, once its effect is known, and waits for its result. */
 async function act(page: Page, label: string, result: string): Promise<void> {
   await page.waitForSelector(`button:text-is("${label}")`)
   await page.focus(`button:text-is("${label}")`)
   await page.keyboard.press('Enter')
   await page.waitForSelector('dialog button:focus:text-is("Cancel")')
+  await page.waitForSelector(`dialog .buttons button:enabled:text-is("${label}")`)
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.waitForSelector(`dialog .result:has-text("${result}")`, { timeout: 60_000 })
@@ -221,7 +222,6 @@ panelTest(
     await page.click('a:text-is("Log lines of this request")')
     await page.waitForURL('**/logs?q=*')
     await page.goto(`${url}/__svc/admin/logs?q=bad_log_login`)
-    await settled(page)
     await page.waitForSelector('text="No line fits."')
     await page.goto(`${url}/__svc/admin/logs?q=reload`)
     await page.waitForSelector('.section .status:has-text("Live")')
