@@ -1,5 +1,5 @@
 // Starts the service once with a site and stops it, so that its programs leave their compiled code in dist/code-cache. A test kills
-// its server, and a process that is killed leaves nothing: each server of the tests would compile everything anew.
+// its server, and a process that is killed leaves nothing: each server of the tests would compile everything again.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

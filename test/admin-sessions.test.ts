@@ -295,7 +295,7 @@ test('on one server', async (t) => {
   )
 })
 
-test('without the group the endpoints are not there; without the panel nobody logs in', async (t) => {
+test('without the group the endpoints are not there; without the panel no user logs in', async (t) => {
   const off = await Panel.start(t, `${config}[endpoints]\nadmin = false\n`)
   const { status, json } = await off.login()
   assert.deepEqual([status, json.code], [404, 'unknown_endpoint'])

@@ -12,7 +12,7 @@ const instructions = textOf('Containerfile')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
 const of = (name: string) => instructions.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
-/** What the build takes from the checkout. */
+/** Files that the build takes from the checkout. */
 const copied = of('COPY')
   .filter((line) => !line.startsWith('--from='))
   .flatMap((line) => line.split(' ').slice(0, -1))

@@ -27,7 +27,7 @@ test('a running server serves the endpoints of the table, and each answer is as 
   assert.deepEqual(problems, [])
 })
 
-test('nobody but the machine itself and users gets past what is open, and no call of the walk is carried out', async (t) => {
+test('only the machine itself and users get past open endpoints, and no call of the walk is carried out', async (t) => {
   const server = await startWithAll(t)
   const rows = await walkEndpoints(server)
   assert.equal(rows.length, declared.size)

@@ -56,7 +56,7 @@ async function ask(server: Server, method: string, path: string, content: Conten
 const maintain = (server: Server, site: string, message: string) =>
   ask(server, 'PUT', `/sites/${site}/maintenance`, { enabled: true, message })
 
-/** What a visitor of each site sees. */
+/** Responses that a visitor of each site gets. */
 async function visit(server: Server): Promise<string[]> {
   const headers = { accept: 'text/html' }
   const answers = ['one', 'two'].map((site) => fetchHttp(`${server.url}/`, { host: `${site}.localhost`, headers }))

@@ -108,7 +108,7 @@ before(async () => {
   })
 })
 
-/** What no caller but the machine itself may see. */
+/** Endpoints for the machine itself alone. */
 const secret = /"leases"|"vhosts"|"config"|"purged"/
 
 test('a site gets no right of the machine itself by requests of its server code to the instance', async (t) => {

@@ -58,7 +58,7 @@ test('a revalidation renders stored pages again, without a request for them', as
   await madeOf(server, '/about')
   const answer = await ask(server, 'POST', '/__svc/api/revalidate', { site: 'one' })
   assert.deepEqual(answer, { status: 200, json: { ok: true, queued: 2 } })
-  const after = await waitFor('a page that was rendered anew', async () => {
+  const after = await waitFor('a page that was rendered again', async () => {
     const made = await madeOf(server, '/')
     return made === before ? undefined : made
   })

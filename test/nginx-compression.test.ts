@@ -33,7 +33,7 @@ server { listen {on0}; server_name a.test; root {dir};
 }
 `
 
-/** What the upstream answers has the query in it, and so gets smaller. */
+/** The upstream's response contains the query, and so gets smaller. */
 const pad = `pad=${'a'.repeat(300)}`
 
 const gzip = { 'Accept-Encoding': 'gzip' }

@@ -67,7 +67,7 @@ class ServerUnit implements FakeUnit {
     this.mainPid = 0
   }
 
-  /** One at a time: another one ends the start that is under way. */
+  /** One at a time: another one ends the start in progress. */
   restart(): Promise<boolean> {
     this.restarts++
     this.#superseded.resolve(false)

@@ -10,7 +10,7 @@ export interface Visit {
   readonly endedAt: number
   /** The cache that has answered it; undefined: none, or Redis. */
   readonly layer: 'l0' | 'l1' | undefined
-  /** What the page has shown; undefined: the request has failed. */
+  /** Version that the page showed; undefined: the request failed. */
   readonly version: number | undefined
 }
 
@@ -29,7 +29,7 @@ interface VersionedLoadOptions {
   readonly url: string
   readonly host: string
   readonly instances: number
-  /** What pages show from now on when they are rendered. */
+  /** Version that pages rendered from now on show. */
   readonly versions: Map<string, number>
   /** Address and fields of the request that purges a page. */
   readonly purge: (page: string) => { readonly target: string; readonly headers: Readonly<Record<string, string>> }

@@ -8,7 +8,7 @@ import { type ServerProcess, startPinned } from '../lib/server-process.ts'
 import { startNginxByInstance } from './nginx.ts'
 import { workDir } from './svc.ts'
 
-/** What the instances of a cluster are. The page of each path shows another number after each render. */
+/** Kind of server that a cluster runs. The page of each path shows another number after each render. */
 export interface ClusterKind {
   readonly name: string
   /** Host name of the requests. */

@@ -13,7 +13,7 @@ const POLL_MS = 2
 /** Between two purges, so that the second does not meet the work of the first. */
 const REST_MS = 20
 
-/** What a watcher of one instance has seen after the request of a purge. */
+/** Times at which a watcher of one instance saw a purge take effect. */
 interface Seen {
   /** The end of the last response with the page of before. */
   readonly lastOldMs: number

@@ -112,7 +112,7 @@ export default async function Page({ params }: { params: Promise<{ id: string }>
 `
 }
 
-/** What is done to Redis, and how it comes back. */
+/** A fault of Redis and its repair. */
 interface Fault {
   readonly begin: (pair: Pair) => void | Promise<void>
   readonly end: (pair: Pair) => void | Promise<void>
@@ -172,7 +172,7 @@ function times(visits: readonly Visit[], layer: Visit['layer']): string {
   return took.length === 0 ? '-' : `${figure(medianMs)} / ${figure(p99Ms)}`
 }
 
-/** What one round of a fault has shown. */
+/** Result of one round of a fault. */
 interface Round {
   readonly before: readonly Visit[]
   readonly during: readonly Visit[]

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { runtimeFiles } from './runtime-files.mjs'
 
 /**
- * Writes the files of a release into a directory. Others may read them and nobody may write them but the owner, whatever the
+ * Writes the files of a release into a directory. Others may read them and only the owner may write them, whatever the
  * checkout's modes are; with hard links the modes stay as they are.
  * @param isLinked true: hard links. Files of another file system are copied.
  * @returns the number of files

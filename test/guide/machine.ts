@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { PROCESS_WAIT_MS, repositoryRoot, svcCommand, tempDir, waitFor } from '@svc/testkit'
 
-/** What the pages call ports 80, 443, 8080, and 3000, where an upstream listens. */
+/** Free ports in place of 80, 443, 8080, and 3000, where an upstream listens. */
 type Ports = Readonly<Record<'http' | 'first' | 'https' | 'upstream', number>>
 
 /** A directory tree with the paths of a machine, where the package has been installed and its unit runs. */

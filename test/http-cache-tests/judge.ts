@@ -1,6 +1,6 @@
 import type { SuiteGroup, SuiteResult, SuiteTest } from './suite.ts'
 
-/** What a result means. `idle`: it says nothing, since a test that it builds on was not passed. */
+/** Meaning of a result. `idle`: it says nothing, since a test that it builds on was not passed. */
 export type Verdict = 'passed' | 'failed' | 'idle'
 
 /** A test with what came of it. */

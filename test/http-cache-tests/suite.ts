@@ -20,7 +20,7 @@ export interface SuiteGroup {
   readonly tests: readonly SuiteTest[]
 }
 
-/** What came of a test: `true`, or the kind of failure and its message. */
+/** Result of a test: `true`, or the kind of failure and its message. */
 export type SuiteResult = true | readonly [kind: string, message: string]
 
 type Handler = (segments: string[], request: IncomingMessage, response: ServerResponse) => void

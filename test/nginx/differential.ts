@@ -187,7 +187,7 @@ function requestOf(item: Case, found: Readonly<Record<string, string>>): string 
   return `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${body ?? ''}`
 }
 
-/** What is compared of an answer. `theirs` says what is content: nginx's own pages are not ours to copy. */
+/** Parts of a response that are compared. `theirs` says what is content: nginx's own pages are not ours to copy. */
 function viewOf(answer: RawAnswer, theirs: RawAnswer, isHead: boolean): Record<string, unknown> {
   const values = (wanted: string) => answer.headers.filter(([name]) => name === wanted).map(([, value]) => value)
   // It has no page for statuses that it does not know.

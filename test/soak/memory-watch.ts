@@ -11,7 +11,7 @@ const WARM_UP = 0.25
 /** In a shorter run the heaps are still finding their size. */
 const LEAST_MS = 240_000
 /**
- * What the median may grow by over half of a run: a process with 13 MB of live objects lets its heap grow to four times as much
+ * Growth of the median over half of a run that is allowed: a process with 13 MB of live objects lets its heap grow to four times as much
  * before it collects them, some minutes apart.
  */
 const GROWTH_BYTES = 32 * MEGABYTE
@@ -84,7 +84,7 @@ export class MemoryWatch {
     }
   }
 
-  /** What grew from the first third after the warm-up to the last third: one line for each role that did. Nothing when the run was too short. */
+  /** Lists the roles that grew from the first third after the warm-up to the last third, one line each; none when the run was too short. */
   growth(): string[] {
     return this.#compared().flatMap(({ role, early, late }) =>
       late > early + GROWTH_BYTES ? [`the memory of the ${role} grew from ${megabytes(early)} to ${megabytes(late)} MB`] : [],

@@ -106,7 +106,7 @@ export class LoginThrottle {
     }
   }
 
-  /** Networks of successful logins by username, to be kept over a restart. */
+  /** Networks of successful logins by username; they outlive a restart. */
   get known(): Readonly<Record<string, readonly string[]>> {
     return Object.fromEntries(Array.from(this.#known, ([username, networks]) => [username, [...networks.keys()]]))
   }

@@ -33,7 +33,7 @@ export type Caller =
 export const anonymous: Caller = Object.freeze({ kind: 'anonymous', hasEndedToken: false })
 export const machine: Caller = Object.freeze({ kind: 'machine' })
 
-/** Who may call an endpoint. */
+/** Callers that an endpoint admits. */
 export interface AccessRule {
   /**
    * `open`: everyone. `loopback`: the machine itself, and from elsewhere users with the role super_admin. A role: users of at least

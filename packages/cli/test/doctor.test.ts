@@ -87,7 +87,7 @@ function named(findings: readonly Finding[], check: string, message: RegExp): Fi
   return found
 }
 
-/** What is wrong with this test's kernel is of no interest. */
+/** Faults of the kernel under the test are left out. */
 function faults(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ check, status }) => status !== 'ok' && check !== 'network')
 }

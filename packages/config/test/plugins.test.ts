@@ -7,7 +7,7 @@ import { loadPlugins } from '../src/load/load-plugins.ts'
 
 const text = (name: string) => `export default { name: '${name}', version: '1', hooks: {} }`
 
-/** A directory with files that nobody else may change. */
+/** A directory with files that only the owner may change. */
 function directory(t: TestContext, files: Readonly<Record<string, string>>): string {
   const dir = join(tempDir(t, 'plugins'), 'plugins')
   mkdirSync(dir)

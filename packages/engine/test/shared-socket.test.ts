@@ -39,7 +39,7 @@ async function listening(t: TestContext, isTls: boolean) {
 
 for (const isTls of [false, true]) {
   const scheme = isTls ? 'TLS' : 'plain HTTP'
-  test(`a drain waits for the first request of a new connection, which nobody sends again (${scheme})`, async (t) => {
+  test(`a drain waits for the first request of a new connection, which the client cannot send again (${scheme})`, async (t) => {
     const { engine, port } = await listening(t, isTls)
     const client = isTls ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connect(port, '127.0.0.1')
     t.after(() => client.destroy())

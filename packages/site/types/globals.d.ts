@@ -1,4 +1,4 @@
-/** What a site's code finds without importing it, beyond the web platform (`lib: ["dom"]`), and files that it may import. */
+/** Globals of a site's code beyond the web platform (`lib: ["dom"]`), and files that it may import. */
 
 declare namespace NodeJS {
   interface ProcessEnv {

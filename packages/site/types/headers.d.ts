@@ -42,7 +42,7 @@ export interface CookieStore extends ReadonlyRequestCookies {
   delete(name: string | Omit<ResponseCookie, 'value' | 'expires'>): this
 }
 
-/** Whether the visitor sees drafts; switched in route handlers only. */
+/** Says if the visitor sees drafts; switched in route handlers only. */
 export interface DraftMode {
   readonly isEnabled: boolean
   enable(): void

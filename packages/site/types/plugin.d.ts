@@ -67,7 +67,7 @@ export interface PluginCall {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
 }
 
-/** What a hook wants with a request. Nothing (undefined): it passes on as it is. */
+/** Decision of a hook about a request. Undefined: the request passes on unchanged. */
 export interface RouteResult {
   readonly respond?: PluginResponse
   /** Fields of the request as what follows sees them. */

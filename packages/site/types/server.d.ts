@@ -41,7 +41,7 @@ export declare class NextRequest extends Request {
 }
 
 export interface MiddlewareResponseInit extends ResponseInit {
-  /** What the route sees instead of the original request. */
+  /** Replaces the original request for the route. */
   readonly request?: { readonly headers?: Headers }
 }
 

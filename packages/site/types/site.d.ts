@@ -8,26 +8,26 @@ export type SearchParams = Readonly<Record<string, string | string[] | undefined
 /** A promise whose fields can also be read without awaiting it. */
 export type Readable<T> = Promise<T> & T
 
-/** What a `page` or `default` file's component receives. */
+/** Props of a `page` or `default` file's component. */
 export interface PageProps<P = Params, Q = SearchParams> {
   readonly params: Readable<P>
   readonly searchParams: Readable<Q>
 }
 
-/** What a `layout` or `template` receives; name the parallel slots in `S`: `LayoutProps<Params, 'cart'>`. */
+/** Props of a `layout` or `template`; name the parallel slots in `S`: `LayoutProps<Params, 'cart'>`. */
 export type LayoutProps<P = Params, S extends string = never> = {
   readonly children: ReactNode
   readonly params: Readable<P>
 } & { readonly [slot in S]: ReactNode }
 
-/** What an `error` or `global-error` file's component receives. */
+/** Props of an `error` or `global-error` file's component. */
 export interface ErrorProps {
   readonly error: Error & { readonly digest?: string }
   /** Loads the same URL again. */
   readonly reset: () => void
 }
 
-/** What a route handler receives besides the request. */
+/** Second argument of a route handler. */
 export interface RouteContext<P = Params> {
   readonly params: Readable<P>
 }
@@ -121,7 +121,7 @@ export interface Verification {
 
 /** `metadata` of a page or layout, or what `generateMetadata` returns. */
 export interface Metadata {
-  /** What relative URLs of the other fields are resolved against. */
+  /** Base of relative URLs in the other fields. */
   readonly metadataBase?: URL | null
   readonly title?: Title | null
   readonly description?: string | null

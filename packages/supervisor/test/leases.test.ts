@@ -83,7 +83,7 @@ test('a lease passes to the next waiter when its holder disconnects, or exceeds 
   assert.deepEqual([desk.held, desk.waiting, clock.timers.size], [0, 0, 0])
 })
 
-test('a waiter that disconnected or gave up is not granted the lease', async () => {
+test('a waiter that disconnected or timed out is not granted the lease', async () => {
   const { desk, replies, ask } = openTable()
   ask(a)
   ask(b)

@@ -30,7 +30,7 @@ test('in no window more matches of a client pass than the rate says, and soon af
   assert.equal(rates.take('a', 'other').isOver, false)
 })
 
-test('a rule that changes is counted anew, others go on, and a rule that is gone counts nothing', () => {
+test('the count of a changed rule restarts, others go on, and a rule that is gone counts nothing', () => {
   const { state, rates } = ratesOf(ruleOf('a', 1, 60), ruleOf('b', 1, 60))
   for (const id of ['a', 'b']) assert.deepEqual([rates.take(id, 'c').isOver, rates.take(id, 'c').isOver], [false, true])
   state.rules = [ruleOf('a', 2, 60), ruleOf('b', 1, 60)]

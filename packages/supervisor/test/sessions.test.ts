@@ -109,7 +109,7 @@ test('a user whose hash cannot be read cannot log in', async (t) => {
   assert.deepEqual(await login(await bench.open()), { refused: 'credentials' })
 })
 
-test('nobody logs in while the panel is off, or without a secret', async (t) => {
+test('no user logs in while the panel is off, or without a secret', async (t) => {
   const bench = new Bench(t)
   const sessions = await bench.open()
   const session = await issued(login(sessions))

@@ -205,7 +205,7 @@ export class WatchedInstance {
     for (let i = 0; i < times; i++) {
       this.parts.analytics.add({ at: this.clock.now(), bytes: bytesOf(requests) })
       this.clock.advance(60_000)
-      // What is due has been written.
+      // Everything due has been written.
       await this.parts.analytics.since()
     }
   }

@@ -25,7 +25,7 @@ test('values are accepted only for directives that are refused', () => {
   for (const { name, class: kind } of table) if (kind !== 'refused') assert.deepEqual(harmlessValues(name), [], name)
 })
 
-/** What nothing without effect may be about. */
+/** Subjects that no directive without effect may touch. */
 const PROTECTION =
   /access|allow|deny|auth|satisf|verify|client_certificate|crl|real_ip|limit_(?:req|conn|rate|except)|max_body|internal|secure|referer|method|header|status|error_page|body|cookie|return|rewrite|max_ranges|symlinks/
 /** Names that only sound like it: buffers, log levels, hash tables. */

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { boundBacktracking } from '@svc/http'
 
 /**
- * Sets the flags of V8 for a worker. On its command line they would make Node compile its own modules anew, a third of the time
+ * Sets the flags of V8 for a worker. On its command line they would make Node recompile its own modules, a third of the time
  * that a worker takes to start; so this is called once they are loaded.
  */
 export function setWorkerFlags(): void {

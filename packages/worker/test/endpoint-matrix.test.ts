@@ -101,7 +101,7 @@ function problemOf({ status, headers, text }: MemoryResponse) {
 type Who = 'nobody' | Username
 
 /**
- * Who may call, from elsewhere and from the machine itself, by access and by what tenants may. `in`: the endpoint answers; `site`: the
+ * Callers admitted, from elsewhere and from the machine itself, by access and by what tenants may. `in`: the endpoint answers; `site`: the
  * path is not the service's for this caller. "/x" is below the reserved space, "x" outside of it.
  */
 const who: readonly [Who, 'elsewhere' | 'here'][] = [

@@ -32,7 +32,7 @@ test('a sync overrun is counted, and its result is used', async (t) => {
   assert.match(own.report('spin').last_error ?? '', /^onRequest: took \d+ ms, longer than 5 ms; its result was used$/)
 })
 
-test('after ten failures in a row a plugin is off, reported once, and on again when told; a success in between starts the count anew', async (t) => {
+test('after ten failures in a row a plugin is off, reported once, and on again when told; a success in between restarts the count', async (t) => {
   const hook = `onRequest(request) { if (request.path === '/b.txt') throw new Error('broken'); return { respond: { status: 204 } } }`
   const own = await PluginServer.start(t, plugin('frail', hook))
   const fail = async (times: number) => {
@@ -114,7 +114,7 @@ test('nothing that passed a deciding hook enters L0, unless the plugin is cachea
   assert.equal((await cacheable.get('/old')).status, 403, 'a new plugin sees requests that L0 could have answered')
 })
 
-test('plugins run in the order of their files, and only a changed one is loaded anew, with the modules that it imports', async (t) => {
+test('plugins run in the order of their files, and only a changed one is loaded again, with the modules that it imports', async (t) => {
   const own = await PluginServer.start(t, {
     '20-first.mjs': `import { word } from './lib/word.mjs'
       let calls = 0

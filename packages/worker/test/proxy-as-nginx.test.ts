@@ -145,7 +145,7 @@ const CASES: readonly (readonly [target: string, answer: string, method?: string
   ['/inside/x', 'plain'],
 ]
 
-/** What is compared of an answer. */
+/** Parts of a response that are compared. */
 const COMPARED = [
   'location',
   'refresh',

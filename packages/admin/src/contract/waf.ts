@@ -36,7 +36,7 @@ export interface Waf {
   mode(): 'off' | 'monitor' | 'block'
   packs(): Readonly<Record<string, 'off' | 'monitor' | 'block'>>
   rules(): readonly WafRuleSummary[]
-  /** What the firewall in service would do, for a client below all rates. Counts nothing. */
+  /** Decides as the firewall in service would, for a client below all rates. Counts nothing. */
   test(probe: WafProbe): WafVerdict
   /** The last matches, the newest first. */
   events(query: WafEventQuery): Promise<WafEventPage>

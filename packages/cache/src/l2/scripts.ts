@@ -40,7 +40,7 @@ end
  * is the millisecond clock of Redis at its purge, or one more than the last: versions grow, and never expire.
  *
  * An entry is current if neither its label nor any of its tags was purged after the version that its maker read before it
- * began. Where the hash is lost, it begins anew above all entries.
+ * began. Where the hash is lost, it restarts above all entries.
  */
 const IS_CURRENT = `
 local function isCurrent(versions, seq, tags)

@@ -20,7 +20,7 @@ export interface PluginSpec {
   readonly name: string
   /** Absolute path, links followed. */
   readonly file: string
-  /** Of its content and of the modules beside it: a plugin with another hash is loaded anew. */
+  /** Of its content and of the modules beside it: a plugin with another hash is loaded again. */
   readonly hash: string
   readonly enabled: boolean
 }
@@ -46,7 +46,7 @@ const MODULE = /\.m?js$/
 const FOREIGN_MODULE = /(?<!\.d)\.(?:cjs|[cm]?ts|tsx|jsx)$/
 const PLUGIN_FILE = /^(?:\d+-)?([a-z][a-z0-9_-]{0,63})\.m?js$/
 
-/** Who may own what a server executes. */
+/** Users that may own files which the server executes. */
 interface Owner {
   readonly uid: number
   readonly name: string

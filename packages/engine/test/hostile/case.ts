@@ -6,7 +6,7 @@ export interface HostileCase {
   /** Allowed sequences of statuses. An interim 100 counts. Empty: closed without an answer. */
   readonly allow: readonly (readonly number[])[]
   /**
-   * What comes then. `open`: a clean request on the same connection must be answered next. `closed`: the server closes.
+   * State of the connection afterwards. `open`: a clean request on the same connection must be answered next. `closed`: the server closes.
    * `idle`: the server closes after the idle time of the library. `any`: only the sender's own connection is at stake.
    */
   readonly then: 'open' | 'closed' | 'idle' | 'any'

@@ -87,7 +87,7 @@ function inOneSegment(hostile: HostileCase): HostileCase {
 export const smugglingCases: readonly HostileCase[] = [...preventable, ...preventable.map(inOneSegment), ...behindChunks]
 
 /**
- * What uWebSockets.js hides from JavaScript, so that it cannot be prevented: the request behind runs. It runs on the sender's own
+ * Requests that uWebSockets.js hides from JavaScript, so that they cannot be prevented: the request behind runs. It runs on the sender's own
  * connection and after the first one. docs/http-engine.md names them.
  */
 export const unpreventableCases: readonly HostileCase[] = [

@@ -1,4 +1,4 @@
-// What React's server build takes for given, replaced inside React's bundle only.
+// Globals that React's server build expects, replaced inside React's bundle only.
 const settled = Promise.resolve()
 
 /** The build writes plain strings to a "direct" stream: its source is the whole stream. */

@@ -17,8 +17,8 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
 export type SendFetch = (input: string | URL | Request, init?: RequestInit, cache?: FetchCache) => Promise<Response>
 
 /**
- * Wraps `fetch` for site code: takes its `next` and `cache` options into the facts of the page, sends through the data cache what
- * is to be kept, and answers equal GETs of one page render with one response.
+ * Wraps `fetch` for site code: takes its `next` and `cache` options into the facts of the page, sends cacheable
+ * requests through the data cache, and answers equal GETs of one page render with one response.
  */
 export function requestFetch(send: SendFetch): Fetch {
   return (input, init?: FetchInit) => {

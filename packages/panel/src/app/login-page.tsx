@@ -1,7 +1,7 @@
 import { safeNext, usePlace } from '../address/router.ts'
 import { LoginForm } from './login-form.tsx'
 
-/** The page without a session. The next page is loaded anew: the server names the user in it. */
+/** The page without a session. The next page is a full load: the server names the user in it. */
 export function LoginPage() {
   const { query } = usePlace()
   return (

@@ -27,7 +27,7 @@ export class Session {
     return this.#waiting.promise
   }
 
-  /** A login succeeded. Another user may see other things: the page begins anew. */
+  /** A login succeeded. Another user may see other things: the page reloads. */
   began(user: User): void {
     if (this.user === undefined || user.username !== this.user.username || user.role !== this.user.role) {
       location.reload()

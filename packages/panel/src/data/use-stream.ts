@@ -25,7 +25,7 @@ interface Streamed<Message> {
   readonly missed: number
 }
 
-/** Follows the events of an endpoint while the component is drawn. Another address begins anew. */
+/** Follows the events of an endpoint while the component is drawn. Another address opens another stream. */
 export function useStream<Message>(path: string, { query, keep, isWanted = true }: StreamOptions): Streamed<Message> {
   const { api } = useServices()
   const url = urlOf(path, query)

@@ -74,7 +74,7 @@ export default function Users() {
               columns={columnsFor(api, sessions.reload)}
               rows={rows}
               keyOf={({ jti }) => jti}
-              empty={<Empty title="Nobody is logged in.">Sessions of the panel and tokens of programs appear here.</Empty>}
+              empty={<Empty title="No user is logged in.">Sessions of the panel and tokens of programs appear here.</Empty>}
             />
           )}
         </Loaded>

@@ -10,7 +10,7 @@ export type HostProcess = SupervisedProcess<typeof hostParentMethods, typeof hos
 
 /**
  * A worker or host keeps one core busy, and there are as many as cores: helper threads of the collector would only compete. With
- * most other flags of V8 Node compiles its own modules anew at each start; a worker sets its flags itself.
+ * most other flags of V8 Node recompiles its own modules at each start; a worker sets its flags itself.
  */
 const COMMON_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc']
 /**

@@ -4,7 +4,7 @@ import type { HostIsolate } from '@svc/protocol'
 /** How long a list of isolates waits for one whose code runs. */
 const MEASURE_TIMEOUT_MS = 500
 
-/** What a render host knows of the isolate of a thread. */
+/** State of a thread's isolate, as its render host knows it. */
 export class IsolateRecord {
   readonly #thread: number
   /** Time from the beginning of its creation until it was ready, in milliseconds; 0: not known. */

@@ -10,7 +10,7 @@ export class ReservedPorts {
 
   /** Reserves a port that no other socket has. Rejects if the address cannot be bound. */
   async reserve(host: string): Promise<number> {
-    // Connections before the workers listen are of port scanners: nobody knows the port yet.
+    // Connections before the workers listen are of port scanners: no client knows the port yet.
     const server = createServer((socket) => socket.destroy())
     server.listen({ host, port: 0, reusePort: true })
     await once(server, 'listening')

@@ -47,7 +47,7 @@ export class Logins {
     this.#strangersOfNoUser = new StrangerLines(options.clock)
   }
 
-  /** Networks of logins by username, to be kept over a restart. */
+  /** Networks of logins by username; they outlive a restart. */
   get networks(): Readonly<Record<string, readonly string[]>> {
     return this.#throttle.known
   }

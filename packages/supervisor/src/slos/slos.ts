@@ -96,7 +96,7 @@ export class Slos {
     return this.#recent.value
   }
 
-  /** The objectives, counted anew where that is due. */
+  /** The objectives, recounted where that is due. */
   async report(): Promise<SloReport> {
     await this.refresh(REPORT_TIMEOUT_MS)
     return { slos: this.statuses() }

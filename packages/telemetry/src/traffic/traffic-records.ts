@@ -79,7 +79,7 @@ export class TrafficWriter {
     this.#bytes.section(this.#part)
   }
 
-  /** The bytes so far; begins anew. */
+  /** Returns the bytes so far and restarts. */
   take(): Buffer {
     const bytes = this.#bytes.copy()
     this.#bytes.clear()

@@ -25,14 +25,14 @@ interface OwnResponse {
   readonly body: Uint8Array
 }
 
-/** What a hook wants with a request. */
+/** Decision of a hook about a request. */
 export interface RequestChange {
   readonly respond?: OwnResponse | undefined
   readonly fields?: FieldChanges | undefined
   readonly target?: ParsedTarget | undefined
 }
 
-/** What a hook wants with a response. */
+/** Decision of a hook about a response. */
 export interface ResponseChange {
   readonly status?: number | undefined
   readonly fields?: FieldChanges | undefined

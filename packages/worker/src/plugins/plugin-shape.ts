@@ -10,7 +10,7 @@ const DEFAULT_TIMEOUT_MS = 100
 const MAX_TIMEOUT_MS = 10_000
 const MAX_VERSION_CHARS = 64
 
-/** What a plugin exports, checked. */
+/** Checked exports of a plugin. */
 export type CheckedPlugin = Required<Omit<Plugin, 'hooks'>> & { readonly hooks: PluginHooks }
 
 /**

@@ -40,7 +40,7 @@ export interface CompiledLocation {
   readonly fieldsLastMs: number
 }
 
-/** What servers are compiled with. */
+/** Dependencies of compiled servers. */
 interface CompileTools {
   readonly templates: Templates
   readonly files: FileLookup

@@ -30,7 +30,7 @@ export type RewriteOutcome =
 
 type Step<Location> = (request: Rewritable<Location>) => RewriteOutcome | 'next'
 
-/** What steps are compiled with. */
+/** Dependencies of compiled steps. */
 interface RewriteTools<Location> {
   readonly templates: Templates
   readonly files: FileLookup
