@@ -44,5 +44,5 @@ test('others have their turn while many servers are unpacked', async () => {
 
 test('a render host hears nothing of vhost files and certificates', () => {
   const spec = withoutWeb(specWith(['a']))
-  assert.deepEqual([spec.web, spec.tls, spec.generation], [{ servers: [], upstreams: [], maps: [] }, {}, 3])
+  assert.deepEqual([spec.web, spec.tls, spec.generation], [{ servers: [], upstreams: [], maps: [], typeTables: [] }, {}, 3])
 })

@@ -10,6 +10,7 @@ import { eventsBlock, httpBlock, mapBlock, serverBlock, upstreamBlock } from './
 import type { DirectiveCall, ReadingTools } from './directives/directive-call.ts'
 import { type NeededPath, NeededPaths } from './directives/needed-paths.ts'
 import { serverName } from './directives/serving.ts'
+import { addBuiltInTypes, typesBlock } from './directives/types.ts'
 import { findGlob, isGlob } from './files/glob.ts'
 import { isWholeConfiguration, VhostFiles } from './files/read-files.ts'
 import type { MapSpec, WebSpec } from './spec/spec.ts'
@@ -65,6 +66,7 @@ function readFile(directives: readonly Directive[], main: Level, tools: ReadingT
   }
   const core = new Level('core')
   core.read(directives, tools)
+  main.isWhole = true
   for (const { directive } of core.own(eventsBlock)) new Level('events').read(directive.block ?? [], tools)
   for (const { directive } of core.own(httpBlock)) main.read(directive.block ?? [], tools)
 }
@@ -106,10 +108,11 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const problems = new VhostProblems()
   const needs = new NeededPaths()
   const directories = new Map<string, string>()
-  const tools: ReadingTools = { problems, variables: new VariableTable(), needs, directories, origins: new WeakMap() }
+  const variables = new VariableTable()
+  const tools: ReadingTools = { problems, variables, needs, directories, typeTables: [], origins: new WeakMap() }
   if (source.globs.length === 0)
     return {
-      web: { servers: [], upstreams: [], maps: [] },
+      web: { servers: [], upstreams: [], maps: [], typeTables: [] },
       sites: [],
       needs: [],
       problems: [],
@@ -120,6 +123,8 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const files = new VhostFiles(problems, source.baseDir, directories)
   const main = new Level('main')
   for (const file of await vhostFiles(source, problems)) readFile(await files.load(file), main, tools)
+  // Other files have their types from an nginx.conf that is not read.
+  if (main.isWhole) main.give(typesBlock, () => addBuiltInTypes(tools.typeTables))
   const upstreams = new UpstreamTable()
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
   const maps = readMaps(main, tools)
@@ -128,7 +133,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   checkServers(drafts, source.surroundings, tools)
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
-  const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps }
+  const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps, typeTables: tools.typeTables }
   const { notices, ignored } = problems
   const ordered = inFileOrder(problems.problems, files.files)
   return { web, sites, needs: needs.all, problems: ordered, notices, ignored, files: files.files }

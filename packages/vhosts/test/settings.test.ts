@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import type { LocationSpec, ServerSpec, WebSpec } from '../src/spec/spec.ts'
+import type { LocationSettings, LocationSpec, ServerSpec, WebSpec } from '../src/spec/spec.ts'
 import { type ReadText, readConf } from './read-text.ts'
 
 function server(web: WebSpec, index = 0): ServerSpec {
@@ -267,4 +267,30 @@ test('ssl makes every address of its server speak TLS', async (t) => {
     web.servers.flatMap(({ listen }) => listen.map(({ isTls }) => isTls)),
     [true, true, false],
   )
+})
+
+test('types are tables of their blocks; a level with a block inherits none', async (t) => {
+  const { web } = await readConf(
+    t,
+    `types { text/a A b; } server { default_type x/y; location /a { types { } types { text/c c; } } location /b { } }
+     server { types { text/b b; } }`,
+  )
+  const of = ({ types, defaultType }: LocationSettings) => [types, defaultType]
+  assert.deepEqual(server(web).locations.map(of), [
+    [[1, 2], 'x/y'],
+    [[0], 'x/y'],
+  ])
+  assert.deepEqual(of(server(web, 1).fallback), [[3], 'text/plain'])
+  const a = [
+    ['a', 'text/a'],
+    ['b', 'text/a'],
+  ]
+  assert.deepEqual(web.typeTables, [a, [], [['c', 'text/c']], [['b', 'text/b']]])
+})
+
+test('a whole nginx.conf without types has those of nginx, another file none', async (t) => {
+  const of = ({ web }: ReadText) => [server(web).fallback.types, server(web).fallback.defaultType, web.typeTables.length]
+  assert.deepEqual(of(await readConf(t, 'events { } http { server { listen 80; } }')), [[0], 'text/plain', 1])
+  assert.deepEqual(of(await readConf(t, 'server { default_type x/y; }')), [undefined, 'x/y', 0])
+  assert.deepEqual(of(await readConf(t, 'server { }')), [undefined, undefined, 0])
 })

@@ -80,13 +80,14 @@ interface MultipartPlan {
 
 /**
  * Lays out the body of a 206 response with several ranges (RFC 9110 section 15.3.7.2).
- * @param contentType of the representation
+ * @param contentType of the representation; "": unknown
  * @param boundary random, so that the content cannot hold it
  */
 export function planMultipart(ranges: readonly ByteRange[], size: number, contentType: string, boundary: string): MultipartPlan {
+  const type = contentType === '' ? '' : `Content-Type: ${contentType}\r\n`
   const parts = ranges.map((range, index) => ({
     head: Buffer.from(
-      `${index === 0 ? '' : '\r\n'}--${boundary}\r\nContent-Type: ${contentType}\r\nContent-Range: ${contentRange(range, size)}\r\n\r\n`,
+      `${index === 0 ? '' : '\r\n'}--${boundary}\r\n${type}Content-Range: ${contentRange(range, size)}\r\n\r\n`,
       'latin1',
     ),
     range,

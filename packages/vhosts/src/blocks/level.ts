@@ -12,7 +12,7 @@ import type { VariableTable } from '../variables/variable-table.ts'
 /** Directives of one slot at one level. */
 interface Slot {
   /** Directive that was first. */
-  readonly first: DirectiveCall
+  readonly first: DirectiveCall | undefined
   readonly values: unknown[]
 }
 
@@ -21,6 +21,8 @@ export class Level {
   readonly context: Context
   /** Of a location. */
   readonly match: LocationMatch | undefined
+  /** True if a whole nginx.conf was read into it. */
+  isWhole = false
   readonly #parent: Level | undefined
   readonly #slots = new Map<string, Slot>()
 
@@ -49,6 +51,11 @@ export class Level {
   /** The value of a directive that may be given once, with inheritance. */
   value<Value>(rule: Rule<Value>): Value | undefined {
     return this.nearest(rule)[0]
+  }
+
+  /** Gives this level a value of a rule of which it has none. */
+  give<Value>(rule: Rule<Value>, make: () => Value): void {
+    if (!this.#slots.has(rule.slot)) this.#slots.set(rule.slot, { first: undefined, values: [make()] })
   }
 
   /** Reads directives into this level. Those of several files add up. */
@@ -107,7 +114,7 @@ export class Level {
 
   #add(rule: Rule<unknown>, call: DirectiveCall): void {
     const slot = this.#slots.get(rule.slot)
-    if (slot !== undefined && !rule.isMany) {
+    if (slot?.first !== undefined && !rule.isMany) {
       const isSame = slot.first.name === call.name
       const earlier = isSame ? '' : `, "${slot.first.name}" directive was specified earlier`
       const advice = rule.onceHint === '' ? '' : `; ${rule.onceHint}`

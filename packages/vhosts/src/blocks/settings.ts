@@ -2,6 +2,7 @@ import * as answers from '../directives/answers.ts'
 import * as compression from '../directives/compression.ts'
 import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
+import { BUILT_IN_DEFAULT_TYPE, defaultType, typesBlock } from '../directives/types.ts'
 import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
 import type { Level } from './level.ts'
 
@@ -33,6 +34,12 @@ function charsetOf(level: Level): LocationSettings['charset'] {
   const name = level.value(answers.charset)
   if (name === undefined || name === 'off') return undefined
   return { name, types: ['text/html', ...(level.value(answers.charsetTypes) ?? TEXT_TYPES)] }
+}
+
+/** With `types`, everything about types is as in nginx; without, this server knows the types of files. */
+function typesOf(level: Level): Pick<LocationSettings, 'types' | 'defaultType'> {
+  const types = level.holder(typesBlock)?.own(typesBlock)
+  return { types, defaultType: level.value(defaultType) ?? (types === undefined ? undefined : BUILT_IN_DEFAULT_TYPE) }
 }
 
 /** An application's responses are compressed unless `gzip` is off, and on the terms of the server. */
@@ -67,6 +74,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     tryFiles: level.own(rewriting.tryFiles)[0],
     addHeaders: level.nearest(answers.addHeader),
     expires: level.value(answers.expires),
+    ...typesOf(level),
     charset: charsetOf(level),
     access: level.nearest(answers.allow),
     satisfiesAny: level.value(answers.satisfy) === 'any',

@@ -8,6 +8,7 @@ import * as proxying from './proxying.ts'
 import * as rewriting from './rewriting.ts'
 import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
+import { defaultType, typesBlock } from './types.ts'
 import * as upstreams from './upstreams.ts'
 
 const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
@@ -25,7 +26,7 @@ const CONTEXTS: Readonly<Record<string, Context>> = {
 }
 
 /** Those that nginx takes several times at one level. */
-const REPEATED = /^(?:debug_connection|env|error_log|load_module|log_format|ssl_session_ticket_key|types|\w+_cache_path)$/
+const REPEATED = /^(?:debug_connection|env|error_log|load_module|log_format|ssl_session_ticket_key|\w+_cache_path)$/
 
 function withoutEffect(name: string, reason: string, facts: DirectiveFacts): Rule<unknown> {
   return rule(name, {
@@ -55,6 +56,8 @@ const working: readonly Rule<unknown>[] = [
   ifBlock,
   ...Object.values(answers),
   ...Object.values(compression),
+  typesBlock,
+  defaultType,
   ...Object.values(upstreams),
   ...Object.values(proxyRules),
   ...Object.values(proxyFamily),

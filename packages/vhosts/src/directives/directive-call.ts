@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { translatePattern } from '@svc/http'
-import type { PatternSpec, Template } from '../spec/spec.ts'
+import type { PatternSpec, Template, TypeTable } from '../spec/spec.ts'
 import type { Place } from '../syntax/config-problem.ts'
 import { type Directive, decodeBytes, encodeBytes, type Word } from '../syntax/source-file.ts'
 import { shown, type VhostProblems } from '../syntax/vhost-problems.ts'
@@ -14,6 +14,8 @@ export interface ReadingTools {
   readonly problems: VhostProblems
   readonly variables: VariableTable
   readonly needs: NeededPaths
+  /** Of the `types` blocks so far. */
+  readonly typeTables: TypeTable[]
   /** The directory that relative paths of a file start from, where it is not the file's own. */
   readonly directories: ReadonlyMap<string, string>
   /** The directive that each value was made from, for checks that need all directives. */

@@ -50,7 +50,6 @@ export const NO_EFFECT = byName({
     worker_priority worker_processes worker_rlimit_core worker_rlimit_nofile worker_shutdown_timeout working_directory`,
   'the server runs as the user who starts it': 'user',
   'modules of nginx are not loaded; each of their directives is reported': 'load_module',
-  'types are derived from file names': 'default_type types',
   'the cache is configured by [cache.proxy] in the config file': `fastcgi_cache_path proxy_cache_path scgi_cache_path
     uwsgi_cache_path`,
 })

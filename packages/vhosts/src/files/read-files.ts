@@ -95,8 +95,7 @@ export class VhostFiles {
     for (const directive of directives) {
       if (directive.name.text === 'include' && directive.block === undefined)
         expanded.push(...(await this.#include(directive, open)))
-      // The content of `types` is data.
-      else if (directive.block === undefined || directive.name.text === 'types' || depth >= MAX_DEPTH) expanded.push(directive)
+      else if (directive.block === undefined || depth >= MAX_DEPTH) expanded.push(directive)
       else expanded.push({ ...directive, block: await this.#expand(directive.block, open, depth + 1) })
     }
     return expanded

@@ -13,7 +13,12 @@ export interface WebSpec {
   /** Groups of `upstream`, and one for each address that `proxy_pass`, `fastcgi_pass` or a route rule names directly. */
   readonly upstreams: readonly UpstreamSpec[]
   readonly maps: readonly MapSpec[]
+  /** One for each `types` block; locations name them by their number. */
+  readonly typeTables: readonly TypeTable[]
 }
+
+/** Media types by the ending of a file's name, in lower case. Of several for one ending the last counts. */
+export type TypeTable = readonly (readonly [ending: string, type: string])[]
 
 /** Text with variables: pieces of text, and names without `$`. Captures of regular expressions are "1" to "9". */
 export type Template = readonly (string | { readonly variable: string })[]
@@ -95,6 +100,10 @@ export interface LocationSettings {
   readonly tryFiles: TryFilesSpec | undefined
   readonly addHeaders: readonly AddHeaderSpec[]
   readonly expires: ExpiresSpec | undefined
+  /** `types`: numbers of tables, the last one first to be asked. undefined: this server knows the types of files. */
+  readonly types: readonly number[] | undefined
+  /** `default_type`: of other files and of texts; "": none. undefined: that of this server. */
+  readonly defaultType: string | undefined
   /** Of text; undefined: that of each file, and none elsewhere. */
   readonly charset: { readonly name: Template; readonly types: readonly string[] } | undefined
   /** `allow` and `deny` in their order; the first that fits decides. */

@@ -12,6 +12,7 @@ export interface Variant {
 
 /** A file with all its forms. */
 export interface StaticResource {
+  /** "": nothing is said of it. */
   readonly contentType: string
   /** undefined: nothing is said of it. */
   readonly cacheControl: string | undefined
@@ -63,7 +64,7 @@ export function validatorFields(resource: StaticResource, variant: Variant, last
 
 /** Fields that describe the content. */
 export function contentFields(resource: StaticResource, variant: Variant): HeaderList {
-  const type: HeaderList = [['content-type', resource.contentType]]
+  const type: HeaderList = resource.contentType === '' ? [] : [['content-type', resource.contentType]]
   return variant.coding === 'identity' ? type : [...type, ['content-encoding', variant.coding]]
 }
 

@@ -16,6 +16,7 @@ import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import { GzipTerms } from './gzip-terms.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
+import type { MediaTypes, MediaTypeTables } from './media-types.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 import type { VariableInput } from './variables.ts'
@@ -29,6 +30,7 @@ export interface CompiledLocation {
   readonly rewrite: (request: Rewritable<CompiledLocation>) => RewriteOutcome
   readonly files: FilePaths | undefined
   readonly index: readonly CompiledTemplate<VariableInput>[]
+  readonly types: MediaTypes
   readonly access: AccessCheck | undefined
   readonly compression: CompressionTerms | undefined
   readonly addFields: FieldAdder | undefined
@@ -45,12 +47,14 @@ interface CompileTools {
   readonly templates: Templates
   readonly files: FileLookup
   readonly handlers: LocationHandlers
+  readonly types: MediaTypeTables
 }
 
 /** Compiles the settings of a location, of an `if` in one, or of a server outside all locations. */
 function compileLocation(settings: LocationSettings, match: LocationMatch | undefined, tools: CompileTools): CompiledLocation {
   const { files, expires, content } = settings
   const { templates, handlers } = tools
+  const types = tools.types.of(settings)
   const locationOf = (inner: LocationSettings) => compileLocation(inner, match, tools)
   return {
     settings,
@@ -59,9 +63,10 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     rewrite: compileRewrites(settings.rewrites, { ...tools, locationOf }),
     files: files === undefined ? undefined : compileFilePaths(files, templates),
     index: (files?.index ?? []).map((name) => templates.of(name)),
+    types,
     access: compileAccess(settings.access),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
-    addFields: compileFields(settings, templates),
+    addFields: compileFields(settings, types, templates),
     handler: content.kind === 'proxy' || content.kind === 'fastcgi' ? handlers.make(content) : undefined,
     scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,
     fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
@@ -97,10 +102,10 @@ const PLAIN_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 30
 const SINGLE_FIELDS: ReadonlySet<string> = new Set(['content-type', 'etag', 'last-modified'])
 
 /** Compiles `add_header`, `expires` and `charset`; undefined when there are none. */
-function compileFields(settings: LocationSettings, templates: Templates): FieldAdder | undefined {
+function compileFields(settings: LocationSettings, types: MediaTypes, templates: Templates): FieldAdder | undefined {
   const { addHeaders, expires } = settings
-  const addCharset = compileCharset(settings, templates)
-  const isCharsetAdded = settings.content.kind === 'files'
+  const isCharsetAdded = settings.content.kind === 'files' && types.addsCharset
+  const addCharset = compileCharset(settings, isCharsetAdded, templates)
   if (addHeaders.length === 0 && (expires === undefined || expires.kind === 'off') && addCharset === undefined) return undefined
   const added = addHeaders.map(({ name, value, isAlways }) => ({
     name: name.toLowerCase(),

@@ -13,7 +13,7 @@ import type { AuthVerdict } from './passwords/file-auth.ts'
 import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
 import { type Outcome, PhaseRun, type RewriteEnd, type VhostTools } from './phase-run.ts'
 import { type RunState, withMissing } from './run-state.ts'
-import { serveFiles, typeOfText } from './static-content.ts'
+import { serveFiles } from './static-content.ts'
 import { readForAnswer } from './templates.ts'
 import { tryFiles } from './try-files.ts'
 import { settle, VhostExchange } from './vhost-exchange.ts'
@@ -182,9 +182,10 @@ export class LocationRun extends PhaseRun {
   }
 
   #sendText(status: number, text: string): Outcome {
-    const { context, uri } = this.state
+    const { context, uri, location } = this.state
     this.offer()
-    const headers: HeaderList = status === 204 ? [] : [['content-type', typeOfText(uri)]]
+    const type = status === 204 ? '' : location.types.ofText(uri)
+    const headers: HeaderList = type === '' ? [] : [['content-type', type]]
     context.respondCompressed({ status, headers }, Buffer.from(text, 'latin1'))
     return 'answered'
   }

@@ -1,4 +1,4 @@
-import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate, urlOf } from '@svc/http'
+import { type HeaderList, type HttpRequest, parseHttpDate, urlOf } from '@svc/http'
 import type { FileReceiver, FileTarget, FileVersion, StaticResource } from '../static/index.ts'
 import type { FilePaths } from './file-path.ts'
 import type { Outcome, PhaseRun } from './phase-run.ts'
@@ -7,7 +7,6 @@ import { readForAnswer } from './templates.ts'
 import type { Found } from './web-files.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
-const UNKNOWN_TYPE = contentTypeOf('')
 const ALLOW: HeaderList = [['allow', 'GET, HEAD']]
 
 /** Answers with a file, or with the response for a directory. */
@@ -76,7 +75,7 @@ function targetOf(run: PhaseRun, path: string, refused: (outcome: Outcome) => vo
   return {
     source: tools.files,
     name: path,
-    describe: describer(path, typeOf(state.uri)),
+    describe: describer(path, state.location.types.ofFile(state.uri)),
     refuse: (status, headers) => refused(run.fail(status, headers)),
     l0: {
       offer: (isCurrent) => run.offer(isCurrent),
@@ -93,17 +92,6 @@ function describer(name: string, contentType: string): FileTarget['describe'] {
     identity: { name, coding: 'identity', version },
     compressed: [],
   })
-}
-
-/** By the path of the URL, as nginx goes. */
-function typeOf(uri: string): string {
-  return contentTypeOf(`x.${extensionOf(uri)}`)
-}
-
-/** Content-Type of a text from the configuration: by the extension of the path, otherwise plain text. */
-export function typeOfText(uri: string): string {
-  const type = typeOf(uri)
-  return type === UNKNOWN_TYPE ? 'text/plain' : type
 }
 
 /** The page of an error is sent as it is: whole, whatever the client has already. */

@@ -5,6 +5,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileHandler } from '../static/index.ts'
 import { type CompiledServer, compileServer } from './compiled-server.ts'
 import type { LocationHandlers } from './location-handler.ts'
+import { MediaTypeTables } from './media-types.ts'
 import { FileAuth } from './passwords/file-auth.ts'
 import { PasswordCheck } from './passwords/password-check.ts'
 import { PasswordThread } from './passwords/password-thread.ts'
@@ -51,12 +52,13 @@ export class VhostRuntimes {
 
   /** Compiles the servers of a generation, with the handlers of their locations. Does not block the process. @throws the fault of a server */
   async prepare(generation: ServingGeneration, handlers: LocationHandlers): Promise<void> {
-    const { servers, maps } = generation.spec.web
+    const { servers, maps, typeTables } = generation.spec.web
     const templates = new Templates(maps)
+    const tools = { templates, handlers, files: this.#shared.files, types: new MediaTypeTables(typeTables) }
     const compiled = new Map<ServerSpec, CompiledServer>()
     const pacer = new Pacer()
     for (const spec of servers) {
-      compiled.set(spec, compileServer(spec, { templates, handlers, files: this.#shared.files }))
+      compiled.set(spec, compileServer(spec, tools))
       if (pacer.isDue) await pacer.rest()
     }
     this.#runtimes.set(generation, new VhostRuntime({ ...this.#shared, templates }, compiled))
