@@ -19,7 +19,8 @@ test('cache directives of locations and cache settings of route rules', async (t
     `location /on/ { ${pass}; proxy_cache zone; }`,
     `location /valid/ { ${pass}; proxy_cache zone; proxy_cache_valid 200 1h; }`,
     `location /any/ { ${pass}; proxy_cache zone; proxy_cache_valid any 1h; }`,
-    `location /skipped/ { ${pass}; proxy_cache zone; proxy_cache_bypass $cookie_new $arg_new; proxy_no_cache $arg_own; }`,
+    `location /skipped/ { ${pass}; proxy_cache zone; proxy_cache_bypass $cookie_new $arg_new; proxy_no_cache $arg_own;
+      add_header X-Cache $upstream_cache_status always; }`,
     `location /named/ { proxy_pass http://$arg_to; proxy_cache zone; }`,
   ]
   writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; gzip off; ${locations.join('\n')} }` })
@@ -40,6 +41,11 @@ test('cache directives of locations and cache settings of route rules', async (t
   for (const [path, expected] of cases) assert.equal(await isStored(get, path), expected, path)
 
   const skipped = '/skipped/fresh'
+  const word = async (path: string, options = {}) => (await get(path, options)).headers['x-cache']
+  assert.equal(await word('/skipped/fresh-word'), 'MISS')
+  await waitFor('a hit', async () => (await word('/skipped/fresh-word')) === 'HIT', PROCESS_WAIT_MS)
+  assert.equal(await word('/skipped/fresh-word', { headers: { cookie: 'new=1' } }), 'BYPASS')
+  assert.equal(await word('/skipped/fresh-word', { method: 'POST' }), undefined)
   assert.equal(await isStored(get, skipped), true)
   const old = (await get(skipped)).text
   const renewed = (await get(skipped, { headers: { cookie: 'new=1' } })).text

@@ -5,6 +5,14 @@ import type { Origin, OriginRequest } from '@svc/upstream'
 /** The cache outcome for a request. */
 export type ProxyStatus = Omit<CacheStatus, 'cache'>
 
+/** Value of `$upstream_cache_status`; "": the cache took no part. */
+export type CacheWord = '' | 'MISS' | 'HIT' | 'EXPIRED' | 'STALE' | 'UPDATING' | 'REVALIDATED' | 'BYPASS'
+
+/** The word for a request that was sent to the upstream, by the reason. */
+export function wordOfForward(outcome: ProxyStatus['outcome']): CacheWord {
+  return outcome === 'stale' ? 'EXPIRED' : outcome === 'bypass' ? 'BYPASS' : 'MISS'
+}
+
 /** The facts of an entry that keep a copy of it in L0 in step. */
 export type OfferedFacts = Pick<EntryFacts, 'createdAt' | 'ttlMs' | 'label' | 'path' | 'tags' | 'seq' | 'headers'>
 
@@ -38,7 +46,7 @@ export interface CacheContext {
   /** The response of the upstream is not stored (`proxy_no_cache`). */
   readonly mustNotStore: boolean
   /** Takes the outcome of the cache; before the head is sent. */
-  report(status: ProxyStatus): void
+  report(status: ProxyStatus, word: CacheWord): void
   /** Offers the response to L0; before the head is sent. `key`: where the store has it. */
   offer(facts: OfferedFacts, key: string): void
 }

@@ -2,9 +2,15 @@ import { type ProxyAddress, varyFields } from '@svc/cache'
 import { cacheStatus, type HeaderList, type ResponseSink } from '@svc/http'
 import type { Origin, OriginRequest } from '@svc/upstream'
 import type { CacheSpec, Template } from '@svc/vhosts'
-import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
-import { CacheClient, type CacheContext, type CacheRules, type OfferedFacts, type ProxyStatus } from './cache-client.ts'
+import {
+  CacheClient,
+  type CacheContext,
+  type CacheRules,
+  type CacheWord,
+  type OfferedFacts,
+  type ProxyStatus,
+} from './cache-client.ts'
 import type { ProxyCache } from './proxy-cache.ts'
 
 /** The cache of an upstream without directives about it: the rules of RFC 9111, and a stale response when it is down. */
@@ -69,7 +75,7 @@ export class LocationCache {
     // Directives that turn the use of stored responses off do the same for L0.
     const isBypassed = bypass.length > 0 && isAnySet(bypass, (template) => visit.text(template))
     const mustNotStore = noCache.length > 0 && isAnySet(noCache, (template) => visit.requestText(template))
-    const context = new LocationRequest(visit.context, this.#parts, address, { isBypassed, mustNotStore })
+    const context = new LocationRequest(visit, this.#parts, address, { isBypassed, mustNotStore })
     return new CachingOrigin(cache, origin, context)
   }
 }
@@ -87,16 +93,16 @@ class LocationRequest implements CacheContext {
   readonly rules: CacheRules
   readonly isBypassed: boolean
   readonly mustNotStore: boolean
-  readonly #context: RequestContext
+  readonly #visit: LocationExchange
   readonly #parts: LocationParts
 
   constructor(
-    context: RequestContext,
+    visit: LocationExchange,
     parts: LocationParts,
     address: ProxyAddress,
     { isBypassed, mustNotStore }: Pick<CacheContext, 'isBypassed' | 'mustNotStore'>,
   ) {
-    this.#context = context
+    this.#visit = visit
     this.#parts = parts
     this.address = address
     this.rules = parts.rules
@@ -104,15 +110,17 @@ class LocationRequest implements CacheContext {
     this.mustNotStore = mustNotStore
   }
 
-  report(status: ProxyStatus): void {
-    this.#context.cacheStatus = this.#parts.statuses.of(status)
+  report(status: ProxyStatus, word: CacheWord): void {
+    this.#visit.noteCache(word)
+    this.#visit.context.cacheStatus = this.#parts.statuses.of(status)
   }
 
   offer({ createdAt, ttlMs, label, path, tags, seq, headers }: OfferedFacts, key: string): void {
     // L0 sees the outgoing head, and the location may hide Vary.
-    if (!this.#context.mayEnterL0 || !isForEveryCoding(headers)) return
+    const { context } = this.#visit
+    if (!context.mayEnterL0 || !isForEveryCoding(headers)) return
     const { cache } = this.#parts
-    this.#context.offerToL0({
+    context.offerToL0({
       expiresAt: createdAt + (ttlMs ?? 0),
       label,
       path,

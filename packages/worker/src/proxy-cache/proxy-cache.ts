@@ -14,7 +14,7 @@ import {
   touchesLayer,
 } from '@svc/cache'
 import { BodyBlocks, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
-import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
+import { type CacheClient, type ProxyStatus, type ServedEntry, wordOfForward } from './cache-client.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import { ProxyFill, type ProxyFillStart, type ProxyFills, passKeyOf } from './proxy-fill.ts'
@@ -126,7 +126,7 @@ export class ProxyCache {
     const { request, context } = client
     this.#parts.metrics.proxyMisses.value++
     if (parseCacheControl(joinedField(request.headers, 'cache-control')).onlyIfCached) {
-      context.report({ outcome: 'miss', detail: 'only-if-cached' })
+      context.report({ outcome: 'miss', detail: 'only-if-cached' }, 'MISS')
       client.sink.whole({ status: 504, headers: [] }, noBytes)
       return
     }
@@ -221,13 +221,13 @@ export class ProxyCache {
   /** Sends a request on by itself. */
   #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string, sink: ResponseSink = client.sink): void {
     if (client.isGone) return
-    client.context.report({ outcome, ...(detail !== undefined && { detail }) })
+    client.context.report({ outcome, ...(detail !== undefined && { detail }) }, wordOfForward(outcome))
     client.origin.fetch(client.request, sink)
   }
 
   #passOther(client: CacheClient): void {
     const { request, context, origin, sink } = client
-    context.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' })
+    context.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' }, '')
     const target = isUnsafe(request.method) ? new WatchedHead(sink, (head) => this.#invalidate(context.address, head)) : sink
     origin.fetch(request, target)
   }

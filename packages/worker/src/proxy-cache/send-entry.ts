@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { freshnessOf, ttlLeftMs } from '@svc/cache'
 import { type BodyBlocks, BodyBuffer, BodyDelivery, type BodyFile } from '@svc/http'
-import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
+import type { CacheClient, CacheWord, ProxyStatus, ServedEntry } from './cache-client.ts'
 import { type Delivery, deliveryOf, sendPart } from './delivery.ts'
 
 /** The Cache-Status of a response from the store. */
@@ -16,6 +16,19 @@ function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyS
       return { outcome: 'stale', isStored: true, isCollapsed }
     case 'instead':
       return { outcome: 'stale', isCollapsed, detail: 'error' }
+  }
+}
+
+function wordOf({ how, isCollapsed }: ServedEntry): CacheWord {
+  switch (how) {
+    case 'hit':
+      return 'HIT'
+    case 'stale':
+      return isCollapsed ? 'UPDATING' : 'STALE'
+    case 'validated':
+      return 'REVALIDATED'
+    case 'instead':
+      return 'STALE'
   }
 }
 
@@ -47,7 +60,7 @@ function prepare(client: CacheClient, served: ServedEntry, bytes: number, now: n
   const { entry, key } = served
   const { status, headers, createdAt } = entry
   const delivery = deliveryOf(client.request, { status, headers, createdAt, length: bytes, isStored: true }, now)
-  client.context.report(statusOf(served, now))
+  client.context.report(statusOf(served, now), wordOf(served))
   if (delivery.head.status === status && freshnessOf(entry, now) === 'fresh') client.context.offer(entry, key)
   return delivery
 }

@@ -17,7 +17,7 @@ import { asError, type Clock } from '@svc/core'
 import { type BodyBlocks, BodyBuffer, BodyDelivery, type HeaderList } from '@svc/http'
 import type { CacheMetrics } from '@svc/telemetry'
 import { UpstreamError } from '@svc/upstream'
-import type { CacheClient, ProxyStatus } from './cache-client.ts'
+import { type CacheClient, type ProxyStatus, wordOfForward } from './cache-client.ts'
 import { type Delivered, deliveryOf, sendPart } from './delivery.ts'
 
 /** Milliseconds after which a stalled reader of a body that is not cached is dropped, if other readers wait for more of it. */
@@ -131,7 +131,8 @@ export class SharedResponse {
     if (client.isGone) return
     const { context, request, sink } = client
     const { head, from, to, length } = deliveryOf(request, response, parts.clock.now())
-    context.report({ outcome, isStored: this.isStored, isCollapsed, ...(refused !== undefined && { detail: refused }) })
+    const status = { outcome, isStored: this.isStored, isCollapsed, ...(refused !== undefined && { detail: refused }) }
+    context.report(status, wordOfForward(outcome))
     if (stored !== undefined && head.status === response.status && mayOffer()) {
       const { label, path, tags } = purgeableAt(address)
       const { createdAt, ttlMs, headers } = stored.storing

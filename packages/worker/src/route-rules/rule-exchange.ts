@@ -43,6 +43,10 @@ export class RuleExchange implements LocationExchange {
     // Nothing that a rule says reads them.
   }
 
+  noteCache(): void {
+    // The same.
+  }
+
   redirectTarget(path: string): string {
     return redirectTarget(this.context, path, REDIRECTS, this.#variable('server_name'))
   }

@@ -26,6 +26,8 @@ export interface LocationExchange {
   requestText(template: Template): string
   /** Sets variables for this request that only its content knows (`fastcgi_script_name`, `fastcgi_path_info`, `proxy_host`). */
   setVariable(name: string, value: string): void
+  /** Notes `$upstream_cache_status`. */
+  noteCache(word: string): void
   /** Target of a redirect to a path of this server. */
   redirectTarget(path: string): string
   /** True if the location has an `error_page` for a status. */

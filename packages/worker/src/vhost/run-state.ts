@@ -25,6 +25,7 @@ export class RunState implements Rewritable<CompiledLocation> {
   quotesCaptures = false
   sentHeaders: HeaderList = []
   isCharsetAdded = false
+  cacheWord = ''
   location: CompiledLocation
   /** True if an inner redirect or a rewrite led here: then `internal` locations may be visited. */
   isInternal = false

@@ -25,6 +25,8 @@ export interface VariableInput extends CaptureSink {
   sentHeaders: HeaderList
   /** True if the charset of a file is none that nginx would send. */
   isCharsetAdded: boolean
+  /** `$upstream_cache_status`. */
+  readonly cacheWord: string
   /** True if numbered captures are escaped as arguments when they are read. */
   readonly quotesCaptures: boolean
   /** `$document_root`. */
@@ -76,7 +78,7 @@ const readers: Readonly<Record<string, VariableReader<VariableInput>>> = {
   fastcgi_path_info: shared(set('fastcgi_path_info', (input) => input.scriptPath().info)),
   proxy_host: shared(set('proxy_host')),
   proxy_port: shared(set('proxy_port', proxyPort)),
-  upstream_cache_status: own(set('upstream_cache_status')),
+  upstream_cache_status: own((input) => input.cacheWord),
   remote_user: own(userName),
   remote_addr: own(({ context }) => context.client.address || 'unix:'),
   // The engines do not know it.

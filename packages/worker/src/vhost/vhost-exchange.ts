@@ -46,6 +46,10 @@ export class VhostExchange implements LocationExchange {
     this.#state.setVariable(name, value)
   }
 
+  noteCache(word: string): void {
+    this.#state.cacheWord = word
+  }
+
   redirectTarget(path: string): string {
     const { location, server } = this.#state
     return redirectTarget(this.context, path, location.settings.redirects, server.name)
