@@ -1,5 +1,5 @@
 import { after, type TestContext, test } from 'node:test'
-import { type Cleanup, requireProgram, type Server, startBrowser, startServer, tempSite } from '@svc/testkit'
+import { type Cleanup, requireProgram, type Server, startBrowser, startServer, tempSite, waitFor } from '@svc/testkit'
 import type { Page } from 'playwright-core'
 import { hashPassword } from '../packages/auth/src/index.ts'
 
@@ -59,6 +59,7 @@ ${more}`
 /** The product and a browser, which the tests of a file share. */
 interface OpenPanel {
   readonly url: string
+  readonly configFile: string
   /** A page in a session of its own, without a login. */
   newPage(): Promise<Page>
   /** A page in a session of its own, after the login of a user. */
@@ -78,7 +79,7 @@ export function panelTests(): PanelTest {
   })
   const open = async (executable: string): Promise<OpenPanel> => {
     const cleanup = { after: (end: () => unknown) => void ends.push(end) }
-    const { url } = await startPanel(cleanup)
+    const { url, configFile = '' } = await startPanel(cleanup)
     const browser = await startBrowser(cleanup, executable)
     const newPage = async () => (await browser.newContext()).newPage()
     // An open page follows streams, of which a worker serves a few alone.
@@ -92,7 +93,7 @@ export function panelTests(): PanelTest {
       await page.waitForURL('**/__svc/admin')
       return page
     }
-    return { url, newPage, pageOf, closePages }
+    return { url, configFile, newPage, pageOf, closePages }
   }
   return (name, run) => {
     test(name, async (t) => {
@@ -128,4 +129,24 @@ export async function logIn(page: Page, username: string, password = PASSWORD): 
   await page.fill('[name=username]', username)
   await page.fill('[name=password]', password)
   await page.click('button[type=submit]')
+}
+
+/** Waits until the page has its code and its data. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForSelector('main')
+  await waitFor('all parts of the page to be loaded', async () => (await page.locator('.skeleton').count()) === 0)
+}
+
+/** Takes an action by keyboard alone, once its effect is known, and waits for its result. */
+export async function act(page: Page, label: string, result: string): Promise<void> {
+  await page.waitForSelector(`button:text-is("${label}")`)
+  await page.focus(`button:text-is("${label}")`)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog button:focus:text-is("Cancel")')
+  await page.waitForSelector(`dialog .buttons button:enabled:text-is("${label}")`)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(`dialog .result:has-text("${result}")`, { timeout: 60_000 })
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('dialog', { state: 'detached' })
 }

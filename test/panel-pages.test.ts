@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fetchHttp, waitFor } from '@svc/testkit'
 import type { Page, Route } from 'playwright-core'
-import { faultsOf, HOSTILE, logIn, panelTests, startPanel } from './panel-browser.ts'
+import { act, faultsOf, HOSTILE, logIn, panelTests, settled, startPanel } from './panel-browser.ts'
 
 const manifest = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8'))
 /** Parameters of pages that show one thing. */
@@ -36,12 +36,6 @@ async function violationsOf(page: Page): Promise<string[]> {
   return found.map(
     ({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`,
   )
-}
-
-/** Waits until the page has its code and its data. */
-async function settled(page: Page): Promise<void> {
-  await page.waitForSelector('main')
-  await waitFor('all parts of the page to be loaded', async () => (await page.locator('.skeleton').count()) === 0)
 }
 
 const panelTest = panelTests()
@@ -106,20 +100,6 @@ panelTest('by keyboard alone: find a site, read its tabs, carry out an action, a
   await page.goBack()
   await page.waitForURL((place) => !place.href.includes('/site?'))
 })
-
-/** Takes an action by keyboard alone, once its effect is known, and waits for its result. */
-async function act(page: Page, label: string, result: string): Promise<void> {
-  await page.waitForSelector(`button:text-is("${label}")`)
-  await page.focus(`button:text-is("${label}")`)
-  await page.keyboard.press('Enter')
-  await page.waitForSelector('dialog button:focus:text-is("Cancel")')
-  await page.waitForSelector(`dialog .buttons button:enabled:text-is("${label}")`)
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('Enter')
-  await page.waitForSelector(`dialog .result:has-text("${result}")`, { timeout: 60_000 })
-  await page.keyboard.press('Escape')
-  await page.waitForSelector('dialog', { state: 'detached' })
-}
 
 panelTest(
   'processes, tasks, upstreams, sessions: each action by keyboard alone, and it is in the audit',

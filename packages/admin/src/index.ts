@@ -1,5 +1,6 @@
 export type * from './contract/control-plane.ts'
 export * from './contract/endpoint.ts'
+export type * from './contract/instance.ts'
 export { planeOfTenant } from './contract/scope.ts'
 export * from './contract/validate.ts'
 export type * from './contract/waf.ts'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allEndpoints, EndpointTable, listEndpoints, type PurgeOrder } from '../src/index.ts'
 import { callEndpoint as call } from './call-endpoint.ts'
+import { preview } from './config-samples.ts'
 import { FakePlane } from './fake-plane.ts'
 
 const all = ['l0', 'isr', 'proxy'] as const
@@ -116,13 +117,22 @@ test('a reload answers with its report, and a failed one with all errors', async
   )
 })
 
-test('the configuration is shown and checked', async () => {
+test('the configuration is shown, compared with its files, and checked', async () => {
   const shown = await call('/api/config', { method: 'GET' })
   const { overridden, ...rest } = shown.json
   assert.deepEqual(rest, { ok: true, generation: 7, config: { server: { workers: 2 }, admin: { jwt_secret: '***' } } })
   assert.equal((overridden as { key: string }[])[0]?.key, 'sites.shop.maintenance')
   const valid = await call('/api/config/validate', { body: { toml: 'good' } })
   assert.deepEqual(valid.json, { ok: true, sites: 2, notices: ['mind this'] })
+  const plane = new FakePlane()
+  const listed = await call('/__svc/admin/api/config/values?limit=2', { method: 'GET', plane })
+  assert.deepEqual([listed.json['total'], listed.json['cursor']], [3, 2])
+  const last = await call('/__svc/admin/api/config/values?limit=2&cursor=2', { method: 'GET', plane })
+  assert.equal(last.json['cursor'], null)
+  plane.instance.preview = async () => ({ ...preview, errors: ['a.toml:1:2: x'] })
+  const broken = await call('/__svc/admin/api/config/diff', { method: 'GET', plane })
+  assert.deepEqual([broken.status, broken.problem?.code], [422, 'invalid_config'])
+  assert.deepEqual(broken.problem?.errors, [{ path: '', message: 'a.toml:1:2: x' }])
   const { status, problem } = await call('/__svc/api/config/validate', { body: { toml: 'bad' } })
   assert.deepEqual([status, problem?.code], [422, 'invalid_config'])
   assert.deepEqual(problem?.errors, [{ path: 'server.listen', message: 'line 1, column 2: is no address' }])

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Endpoint } from '../src/index.ts'
+import { configValues, preview } from './config-samples.ts'
 import { cacheReport, type FakePlane, flow, release, stored, traffic } from './fake-plane.ts'
 import { wafEvent } from './waf-samples.ts'
 
@@ -163,6 +164,13 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'POST /__svc/admin/api/workers/:n/restart': { params: { n: 'w1' }, status: 202, answer: { ok: true, restart_id: 'r2' } },
   'GET /__svc/admin/api/overview': { answer: { ok: true, generation: 7, status: 'healthy' } },
   'GET /__svc/admin/api/config': { answer: readsConfig },
+  'GET /__svc/admin/api/config/values': {
+    query: { q: 'Work', origin: 'file', limit: '1', cursor: '1' },
+    answer: { ok: true, generation: 7, values: [configValues[1]], total: 3, cursor: 2 },
+  },
+  'GET /__svc/admin/api/config/diff': {
+    answer: { ok: true, values: preview.values, sites: preview.sites, ending_overrides: preview.ending },
+  },
   'POST /__svc/admin/api/reload': { answer: reloads },
   'GET /__svc/admin/api/health': { answer: { ok: true, status: 'healthy' } },
   'GET /__svc/admin/api/sites': { answer: { ok: true } },

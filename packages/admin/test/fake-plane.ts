@@ -2,6 +2,7 @@ import { AppError } from '@svc/core'
 import type { AnalyticsReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 import { alerts, slos } from './alert-samples.ts'
+import { configOf } from './config-samples.ts'
 import { pluginsOf } from './plugin-samples.ts'
 import { tasksOf } from './task-samples.ts'
 import { wafOf } from './waf-samples.ts'
@@ -267,6 +268,7 @@ export class FakePlane implements ControlPlane {
     reload: async () => this.reloadReport,
     overrides: async () => [{ key: 'sites.shop.maintenance', value: true, at: '2026-01-01T00:00:00.000Z', username: 'root' }],
     config: async () => ({ server: { workers: 2 }, admin: { jwt_secret: '***' } }),
+    ...configOf(this.calls),
     check: async (toml) => {
       this.calls.push({ check: toml })
       const problems = toml === 'bad' ? [{ path: 'server.listen', message: 'line 1, column 2: is no address' }] : []

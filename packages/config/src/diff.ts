@@ -3,7 +3,7 @@ import { deepFreeze, Pacer } from '@svc/core'
 import type { LocationSpec, ServerSpec, WebSpec } from '@svc/vhosts'
 import type { PluginSet } from './load/load-plugins.ts'
 import type { Config, SiteConfig } from './schema/types.ts'
-import { isTable, type KeyPath, setAt, valueAt } from './values/key-path.ts'
+import { isTable, type KeyPath, setAt, startsWith, valueAt } from './values/key-path.ts'
 
 /** A configuration with its sites, as `loadConfig` returns it. */
 export interface ResolvedConfig {
@@ -53,6 +53,11 @@ const restartKeys: readonly KeyPath[] = [
   ['endpoints', 'obs'],
   ['endpoints', 'admin'],
 ]
+
+/** Returns true if a new value of a key takes effect after a restart only. */
+export function needsRestart(path: KeyPath): boolean {
+  return restartKeys.some((key) => startsWith(path, key))
+}
 
 function differingRestartKeys(before: Config, after: Config): KeyPath[] {
   return restartKeys.filter((path) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)))

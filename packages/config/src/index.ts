@@ -15,6 +15,7 @@ export {
   type LoadedCertificate,
   readCertificate,
 } from './certificates/read-certificate.ts'
+export { type ConfigValue, changedValues, configValues } from './config-values.ts'
 export * from './diff.ts'
 export { configToml } from './generate/config-toml.ts'
 export { exampleToml } from './generate/example-toml.ts'
@@ -31,7 +32,9 @@ export type { MachineProperties } from './schema/computed-defaults.ts'
 export { OWN_NAME, socketDirectory } from './schema/directories.ts'
 export { type Config, hasApp, type RouteRule, type SiteConfig, type WafRule } from './schema/types.ts'
 export { readWafRule } from './schema/waf-rule.ts'
+export type { Origin } from './source/document.ts'
 export { doAddressesOverlap, type HostPort, parseListenAddress } from './values/addresses.ts'
+export { type KeyPath, valueAt } from './values/key-path.ts'
 export { readRuleUpstream } from './values/rule-upstream.ts'
 export { parseSchedule, type Schedule } from './values/schedule.ts'
 export { patternsOf, rulesProblem, tenantRulesProblem } from './values/waf-pattern.ts'

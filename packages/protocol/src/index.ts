@@ -1,6 +1,7 @@
 export * from './alert-messages.ts'
 export * from './audit-messages.ts'
 export * from './cache-messages.ts'
+export * from './config-messages.ts'
 export * from './control-methods.ts'
 export * from './exit-codes.ts'
 export * from './flow-messages.ts'

@@ -17,6 +17,7 @@ import {
   restartStatus,
   workerCacheStats,
 } from './cache-messages.ts'
+import { configValuePage, configValueQuery, reloadPreview } from './config-messages.ts'
 import { flowFilter, flowList, flowPage, flowQuery } from './flow-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
@@ -146,6 +147,10 @@ export const masterMethods = {
   reload: method(guard.nothing, reloadReport),
   /** Validates a text as if it were the content of the config file. Changes nothing. */
   checkConfig: method(guard.object({ toml: guard.string }), configVerdict),
+  /** The changes that a reload would make. Changes nothing. */
+  previewReload: method(guard.nothing, reloadPreview),
+  /** Values of the configuration in service, with their sources. */
+  configValues: method(configValueQuery, configValuePage),
   /** All metrics of the instance in the text exposition format. */
   metrics: method(guard.nothing, guard.object({ text: guard.string })),
   /** Asks for the right to make the entry of a key. Answered when it is granted, or when another holder has ended. */

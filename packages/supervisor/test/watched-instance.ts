@@ -119,6 +119,7 @@ export class WatchedInstance {
     const load = () => this.#load()
     const reloader = new Reloader({
       load,
+      loadPreview: load,
       current: spec,
       target,
       certificates,

@@ -9,7 +9,6 @@ import type {
   AuditRecord,
   CacheReport,
   CertificateReport,
-  ConfigVerdict,
   CountedClients,
   DeployOrder,
   Flow,
@@ -25,12 +24,10 @@ import type {
   LoginRequest,
   LogPage,
   ModulePurge,
-  Override,
   PurgeOutcome,
   purgeOrder,
   RefreshRequest,
   Release,
-  ReloadReport,
   Renewal,
   RestartStatus,
   RevokeRequest,
@@ -40,13 +37,13 @@ import type {
   SiteManifestInfo,
   SiteStatus,
   SloStatus,
-  StatusReport,
   SummaryQuery,
   SummaryReport,
   TokenRequest,
   TrafficQuery,
   UpstreamSummary,
 } from '@svc/protocol'
+import type { Instance } from './instance.ts'
 import type { Plugins, Tasks } from './switched-parts.ts'
 import type { Waf } from './waf.ts'
 
@@ -152,19 +149,6 @@ interface Audit {
   add(record: AuditRecord): Promise<void>
   /** A page, newest first. `before`: the cursor of the page before. */
   page(limit: number, before: number | undefined): Promise<AuditPage>
-}
-
-/** The instance as a whole. All reject if the master is unreachable, or with its error. */
-export interface Instance {
-  status(): Promise<StatusReport>
-  /** Puts the configuration of the files into service. Resolves also when that fails: the report has the errors. */
-  reload(): Promise<ReloadReport>
-  /** The effective configuration, secrets as `***`. */
-  config(): Promise<object>
-  /** Values that were set at run time, in place of those of the configuration. */
-  overrides(): Promise<readonly Override[]>
-  /** Validates a text as the content of the config file. Changes nothing. @throws SUP_CONFIG_CHECK */
-  check(toml: string): Promise<ConfigVerdict>
 }
 
 /** The processes of the instance, and what they connect to. All reject if the master is unreachable, or with its error. */

@@ -211,6 +211,8 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       status: forbidden('see the state of the instance'),
       reload: forbidden('reload the configuration'),
       config: forbidden('read the configuration'),
+      values: forbidden('read the configuration'),
+      preview: forbidden('read the configuration'),
       overrides: forbidden('read the configuration'),
       check: forbidden('check a configuration'),
     },

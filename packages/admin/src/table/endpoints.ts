@@ -8,6 +8,8 @@ import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
 import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
+import { configDiff } from '../endpoints/admin/config/diff.ts'
+import { configValues } from '../endpoints/admin/config/values.ts'
 import { upload } from '../endpoints/admin/deploys/upload.ts'
 import { oneFlow } from '../endpoints/admin/flows/[request_id].ts'
 import { flowStream } from '../endpoints/admin/flows/stream.ts'
@@ -208,6 +210,8 @@ const fixed: readonly Endpoint[] = [
   taskRuns,
   plugins,
   changePlugin,
+  configValues,
+  configDiff,
   audit,
   flows,
   flowStream,

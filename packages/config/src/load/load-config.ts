@@ -10,6 +10,7 @@ import { completeConfig, type MachineProperties } from '../schema/computed-defau
 import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
 import type { Config, SiteConfig } from '../schema/types.ts'
+import type { Origin } from '../source/document.ts'
 import { normalizeValues } from '../source/normalize.ts'
 import { followsFrom, pruneFaults } from '../source/prune.ts'
 import { schemaFindings } from '../source/schema-findings.ts'
@@ -48,6 +49,8 @@ export interface LoadedConfig {
   readonly ignoredDirectives: readonly string[]
   /** Absolute paths of all files that were read: a change in one of them may change the configuration. */
   readonly files: readonly string[]
+  /** Tells where a value of `config` comes from. */
+  readonly originOf: (path: KeyPath) => Origin
 }
 
 /** A configuration, or all of its problems. */
@@ -146,6 +149,7 @@ async function resolveAll(
       places.map((place) => `${place}: "${name}" has no effect here: ${reason}`),
     ),
     files: [...read.files, ...vhosts.files, ...secrets.files, ...certificates.files, ...built.files],
+    originOf: (path) => document.originOf(path),
   })
 }
 

@@ -113,7 +113,7 @@ function overrideListen(document: ConfigDocument, source: ConfigSource): void {
   const path = ['server', 'listen']
   document.data.server ??= {}
   if (isTable(document.data.server)) setAt(document.data, path, source.listen)
-  document.overlay(path, source.cwd, () => wholeOf('option --listen'))
+  document.overlay(path, source.cwd, () => wholeOf('option --listen'), 'option')
 }
 
 interface Base {

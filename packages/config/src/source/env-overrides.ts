@@ -80,7 +80,7 @@ export function applyEnvOverrides(document: ConfigDocument, root: SchemaNode, va
     const levels = overrideName.exec(name)?.[1]?.split('__')
     if (levels === undefined || text === undefined) return []
     const { path, node } = targetOf(root, levels)
-    document.overlay(path, cwd, () => wholeOf(`environment variable ${name}`))
+    document.overlay(path, cwd, () => wholeOf(`environment variable ${name}`), 'environment')
     if (node !== undefined) {
       const coerced = coerce(node, text)
       if (!coerced.ok) return [{ path, message: coerced.message }]

@@ -6,6 +6,7 @@ import { sitePath } from '../data/answers.ts'
 import { useMayChange, useServices, useUser } from '../data/services.ts'
 import { type PanelPage, pages } from '../pages/pages.ts'
 import { Liveness } from '../panels/liveness.tsx'
+import { reloadAction } from '../panels/reload-action.ts'
 import { CommandPalette } from './command-palette.tsx'
 import type { Command } from './commands.ts'
 import { PageContent, useMaySee } from './page-content.tsx'
@@ -153,17 +154,7 @@ function useOperations() {
     await api.send('POST', '/admin/api/logout')
     location.assign('/__svc/admin/login')
   }, [api])
-  const reload: Action = useMemo(
-    () => ({
-      label: 'Reload the configuration',
-      effect: 'The server reads its configuration again and puts it into service. With an error nothing changes.',
-      async run() {
-        const { generation } = await api.send<{ readonly generation: number }>('POST', '/admin/api/reload')
-        return `Generation ${generation} is in service.`
-      },
-    }),
-    [api],
-  )
+  const reload = useMemo(() => reloadAction(api), [api])
   return { logOut, reload }
 }
 

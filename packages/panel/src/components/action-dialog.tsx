@@ -23,16 +23,19 @@ type Phase =
   | { readonly kind: 'done'; readonly result: string }
   | { readonly kind: 'failed'; readonly error: ApiError }
 
-/** Finds out the effect of an action; undefined while that is on its way. */
-function useEffectText(effect: Action['effect']): string | undefined {
-  const [text, setText] = useState(typeof effect === 'string' ? effect : undefined)
+/** The effect of an action, or why it is unknown; undefined while that is on its way. */
+function useEffectText(effect: Action['effect']): string | ApiError | undefined {
+  const [text, setText] = useState<string | ApiError | undefined>(typeof effect === 'string' ? effect : undefined)
   const isDrawn = useRef(true)
   useEffect(() => {
     isDrawn.current = true
     if (typeof effect !== 'string') {
       effect().then(
         (found) => isDrawn.current && setText(found),
-        () => isDrawn.current && setText('The extent of the effect is unknown: the server did not tell it.'),
+        (error) => {
+          if (!(error instanceof ApiError)) throw error
+          if (isDrawn.current) setText(error)
+        },
       )
     }
     return () => {
@@ -40,6 +43,13 @@ function useEffectText(effect: Action['effect']): string | undefined {
     }
   }, [])
   return text
+}
+
+/** The effect in a sentence. An action can be taken though its extent is unknown: the server says then if it fails. */
+function Effect({ effect }: { readonly effect: string | ApiError | undefined }) {
+  if (effect === undefined) return <Skeleton rows={1} label="Finding out the effect" />
+  if (effect instanceof ApiError) return <Failure doing="find out the effect" error={effect} />
+  return <p>{effect}</p>
 }
 
 interface ActionDialogProps {
@@ -68,7 +78,7 @@ export function ActionDialog({ action, onClose }: ActionDialogProps) {
   const close = phase.kind === 'running' ? undefined : () => onClose(phase.kind === 'done')
   return (
     <Dialog title={action.label} onClose={close}>
-      {effect === undefined ? <Skeleton rows={1} label="Finding out the effect" /> : <p>{effect}</p>}
+      <Effect effect={effect} />
       {phase.kind === 'running' && (
         <>
           <progress aria-label={action.label} />

@@ -15,6 +15,15 @@ export function Failure({ doing, error, retry }: FailureProps) {
         <strong>Failed to {doing}:</strong> {error.message} <small>({error.code})</small>
         {error.requestId !== undefined && <small> Request {error.requestId}</small>}
       </p>
+      {error.mistakes.length > 0 && (
+        <ul>
+          {error.mistakes.map((mistake, index) => (
+            <li key={index}>
+              <code>{mistake}</code>
+            </li>
+          ))}
+        </ul>
+      )}
       {retry !== undefined && (
         <button type="button" onClick={retry}>
           Try again

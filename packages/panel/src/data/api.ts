@@ -8,6 +8,7 @@ interface Problem {
   readonly code?: string
   readonly detail?: string
   readonly request_id?: string
+  readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }>
 }
 
 /** A request that failed. */
@@ -16,12 +17,18 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string | undefined
+  /** Each mistake of the request, or of what it was about, with its place. */
+  readonly mistakes: readonly string[]
 
-  constructor(status: number, { code = 'no_code', detail = 'the server gave no reason', request_id: requestId }: Problem) {
+  constructor(
+    status: number,
+    { code = 'no_code', detail = 'the server gave no reason', request_id: requestId, errors = [] }: Problem,
+  ) {
     super(detail)
     this.status = status
     this.code = code
     this.requestId = requestId
+    this.mistakes = errors.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
   }
 }
 

@@ -6,6 +6,7 @@ import { CodeBlock } from '../components/code-block.tsx'
 import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../components/filters.tsx'
 import { Loaded } from '../components/loaded.tsx'
+import { Pager } from '../components/pager.tsx'
 import { Quantity } from '../components/quantity.tsx'
 import { Section } from '../components/section.tsx'
 import { type Column, Table } from '../components/table.tsx'
@@ -166,14 +167,7 @@ function Entries({ query, open }: { readonly query: Query; readonly open: (key: 
               <Empty title="No entry fits.">Responses are stored at their first request, and in L0 at their second one.</Empty>
             }
           />
-          <div class="buttons">
-            <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
-              Previous
-            </button>
-            <button type="button" disabled={cursor === null} onClick={() => cursor !== null && setCursors([...cursors, cursor])}>
-              Next
-            </button>
-          </div>
+          <Pager cursors={cursors} next={cursor} onCursors={setCursors} />
         </>
       )}
     </Loaded>

@@ -87,4 +87,12 @@ export const pages: readonly PanelPage[] = [
     isForTenants: false,
     load: () => import('./plugins.tsx'),
   },
+  {
+    path: '/__svc/admin/configuration',
+    title: 'Configuration',
+    group: 'Run',
+    role: 'super_admin',
+    isForTenants: false,
+    load: () => import('./configuration.tsx'),
+  },
 ]

@@ -28,11 +28,7 @@ import { type LogFiles, logPaths } from '../logs/log-files.ts'
 import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import { SwitchedPlugins } from '../plugins/switched-plugins.ts'
-import { deployableSite } from '../releases/deployable-site.ts'
-import { ReleaseRecords } from '../releases/release-records.ts'
-import { Releases } from '../releases/releases.ts'
-import { Unpacking } from '../releases/unpack/unpacking.ts'
-import { Uploads } from '../releases/uploads.ts'
+import type { EffectiveValues } from '../reload/effective-values.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import { loadSettled } from '../reload/settled-load.ts'
 import { SessionStore } from '../sessions/session-store.ts'
@@ -45,7 +41,8 @@ import { IsolateLosses } from './instance-health.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 import { makeRateLimits } from './rate-limits.ts'
 import { makeAudit, makeConfigChecks, startAnalytics } from './records.ts'
-import { RenderHosts, type RenderHostsOptions, sharedSites, tryOut } from './render-hosts.ts'
+import { makeReleases } from './releases.ts'
+import { RenderHosts, type RenderHostsOptions, sharedSites } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
@@ -63,6 +60,7 @@ interface AssembleOptions {
   readonly automatic: AutomaticCertificates
   readonly proofs: Proofs
   readonly overrides: Overrides
+  readonly effective: EffectiveValues
   readonly logFiles: LogFiles
   readonly sockets: InheritedSockets
   /** All processes serve. Never rejects. */
@@ -205,13 +203,20 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
 
 /** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
-  { deps, access, manager, certificates, automatic, started, overrides, logFiles, sockets }: AssembleOptions,
+  { deps, access, manager, certificates, automatic, started, overrides, effective, logFiles, sockets }: AssembleOptions,
   { workers, hosts, caches, served, watcher, sessions, tasks }: ChangeParts & Pick<MasterParts, 'sessions' | 'tasks'>,
 ): Reloader {
   const { clock, logger } = deps
   const load = async () => {
     const loaded = await loadSettled(deps.load, clock)
-    return loaded.ok ? await overrides.apply(loaded) : loaded
+    if (!loaded.ok) return loaded
+    const applied = await overrides.apply(loaded)
+    effective.loaded(applied)
+    return applied
+  }
+  const loadPreview = async () => {
+    const loaded = await deps.load()
+    return loaded.ok ? await overrides.tryOn(loaded) : loaded
   }
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
@@ -225,6 +230,7 @@ function makeReloader(
       logger.warn({ address: name }, 'systemd still holds the socket of an address that was removed: its clients wait in vain')
     }
     caches.setShares(spec.sites)
+    effective.served(spec)
     await overrides
       .settle(spec)
       .catch((error) => logger.error({ err: asError(error) }, 'failed to save that an override has ended'))
@@ -260,39 +266,7 @@ function makeReloader(
   const onFailed = (errors: readonly string[]) => {
     void manager.report(`${serviceLine(access.get())}; the last reload failed: ${errors.join('; ')}`)
   }
-  return new Reloader({ load, current: access.get, target, certificates, sockets, started, onFailed, clock, logger })
-}
-
-async function makeReleases(
-  { deps, access, overrides, stack }: AssembleOptions,
-  reloader: Reloader,
-  hosts: RenderHosts,
-): Promise<Pick<MasterParts, 'releases' | 'uploads'>> {
-  const { clock, logger, options } = deps
-  const spec = access.get
-  const now = () => clock.now()
-  const stateDir = spec().config.server.state_dir
-  const unpacking = new Unpacking(options.programs.unpack)
-  stack.push('unpacking', () => unpacking.close())
-  const releases = new Releases({
-    unpacking,
-    records: await ReleaseRecords.open(stateDir, logger),
-    overrides,
-    reloader,
-    spec,
-    tryOut: (site) => tryOut(hosts, spec(), site, logger),
-    now,
-    logger,
-  })
-  await releases.tidy()
-  const uploads = await Uploads.open({
-    stateDir,
-    maxBytes: () => spec().config.deploy.max_bytes,
-    site: (id) => deployableSite(spec().sites, id),
-    now,
-    logger,
-  })
-  return { releases, uploads }
+  return new Reloader({ load, loadPreview, current: access.get, target, certificates, sockets, started, onFailed, clock, logger })
 }
 
 /**
@@ -300,7 +274,7 @@ async function makeReleases(
  * arrive only after the fleets are started.
  */
 export async function assemble(options: AssembleOptions): Promise<Instance> {
-  const { deps, access, stack, overrides, certificates } = options
+  const { deps, access, stack, overrides, effective, certificates } = options
   const { clock, logger, logs, timings, startedAt } = deps
   const spec = access.get
   const losses = new IsolateLosses()
@@ -385,7 +359,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, certificates }
+  const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, effective, certificates }
   const deployment = await makeReleases(options, reloader, hosts)
   const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
   const records = { metrics, ...counts, analytics, heapSnapshots, audit: await makeAudit(options), configChecks }

@@ -77,6 +77,8 @@ export function workerHandlers(
     setServerDown: (order) => setServerDown(parts, order),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
+    previewReload: () => parts.reloader.preview(),
+    configValues: (query) => parts.effective.page(query),
     restartProcess: ({ id }) => restartProcess(parts, id),
     certificates: () => ({ certificates: parts.certificates.report() }),
     renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),

@@ -13,6 +13,7 @@ import { InheritedSockets, readInherited } from '../listen/inherited-sockets.ts'
 import { ReservedPorts } from '../listen/reserved-ports.ts'
 import { LogFiles, logPaths } from '../logs/log-files.ts'
 import { Overrides } from '../overrides/overrides.ts'
+import { EffectiveValues } from '../reload/effective-values.ts'
 import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
 import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
@@ -33,7 +34,7 @@ const AFTER_START_MS = 500
 const SPARE_AFTER_START_MS = 10_000
 
 /** The configuration that a master starts with. */
-type Startable = ServableConfig & Pick<LoadedConfig, 'secretNames'>
+type Startable = ServableConfig & Pick<LoadedConfig, 'secretNames' | 'originOf'>
 
 /** The master process: owns the run directory, the processes and the configuration in service. Runs once. */
 export class Master {
@@ -84,6 +85,9 @@ export class Master {
     const overrides = await this.#openOverrides()
     const loaded = await overrides.apply(this.#loaded)
     await overrides.settle(loaded)
+    const effective = new EffectiveValues({ spec: () => spec, overrides: () => overrides.list() })
+    effective.loaded(loaded)
+    effective.served(loaded)
     const { proofs, automatic } = await this.#makeAutomatic()
     const certificates = new Certificates(this.#loaded.config.server.run_dir, automatic, clock)
     stack.push('certificates', () => certificates.close())
@@ -112,6 +116,7 @@ export class Master {
       automatic,
       proofs,
       overrides,
+      effective,
       logFiles: this.#logFiles,
       sockets,
       started,

@@ -18,6 +18,7 @@ import type { SwitchedPlugins } from '../plugins/switched-plugins.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { Releases } from '../releases/releases.ts'
 import type { Uploads } from '../releases/uploads.ts'
+import type { EffectiveValues } from '../reload/effective-values.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Slos } from '../slos/slos.ts'
@@ -69,9 +70,10 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly losses: { looping(now: number): string[] }
   readonly certificates: Pick<Certificates, 'problems' | 'report' | 'renew' | 'lifetimes'>
   readonly caches: Caches
-  readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates' | 'change'> & {
+  readonly reloader: Pick<Reloader, 'reload' | 'preview' | 'renewCertificates' | 'change'> & {
     readonly last: StatusReport['last_reload']
   }
+  readonly effective: EffectiveValues
   readonly restarts: RollingRestart
   readonly sessions: Sessions
   readonly changes: SiteChanges

@@ -120,9 +120,24 @@ export class Overrides {
    * now. Such a one ends when the sites of the result are in service: see `settle`.
    */
   async apply<T extends Overridden>(loaded: T): Promise<T> {
-    const { config, secretNames } = loaded
-    const sources = { config, secretNames, variables: this.#options.variables }
+    const sources = this.#sourcesOf(loaded)
     this.#sources = sources
+    const { applied, ended } = await this.#applyTo(loaded, sources)
+    this.#applied = { sites: applied.sites, ended }
+    return applied
+  }
+
+  /** A configuration as `apply` would return it, and the overrides that would end. */
+  async tryOn<T extends Overridden>(loaded: T): Promise<T & { readonly ending: readonly string[] }> {
+    const { applied, ended } = await this.#applyTo(loaded, this.#sourcesOf(loaded))
+    return { ...applied, ending: [...ended.keys()] }
+  }
+
+  #sourcesOf({ config, secretNames }: Overridden): EnvSources {
+    return { config, secretNames, variables: this.#options.variables }
+  }
+
+  async #applyTo<T extends Overridden>(loaded: T, sources: EnvSources): Promise<{ applied: T; ended: Map<string, string> }> {
     let applied = { ...loaded, sites: [...loaded.sites] }
     const ended = new Map<string, string>()
     // Rules of the firewall are compiled here.
@@ -140,8 +155,7 @@ export class Overrides {
         ended.set(key, messageOf(error))
       }
     }
-    this.#applied = { sites: applied.sites, ended }
-    return applied
+    return { applied, ended }
   }
 
   /** Ends the overrides that did not hold in a configuration, once its sites are in service. After a failed reload they go on. */

@@ -11,12 +11,13 @@ import {
 } from '@svc/config'
 import { asError, type Clock, Gate, messageOf } from '@svc/core'
 import { coalesce } from '@svc/processes'
-import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
+import type { GenerationSpec, ReloadPreview, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { InheritedSockets } from '../listen/inherited-sockets.ts'
 import { ReservedPorts } from '../listen/reserved-ports.ts'
 import { checkStillFree, resolveListen } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
+import { type PreviewedLoad, reloadPreview } from './reload-preview.ts'
 
 /** A configuration to serve. */
 export interface ServableConfig extends ResolvedConfig {
@@ -61,6 +62,8 @@ export interface ReloadTarget {
 /** Options of a `Reloader`. */
 interface ReloaderOptions {
   readonly load: () => Promise<LoadResult>
+  /** Loads without an effect. */
+  readonly loadPreview: () => Promise<PreviewedLoad>
   readonly current: () => GenerationSpec
   readonly target: ReloadTarget
   readonly certificates: Certificates
@@ -87,12 +90,17 @@ export class Reloader {
   readonly reload: () => Promise<ReloadReport>
   /** Puts new certificates into service and keeps the configuration. Otherwise like `reload`. */
   readonly renewCertificates: () => Promise<ReloadReport>
+  /** The changes that a reload would make now. */
+  readonly preview: () => Promise<ReloadPreview>
   readonly #turn = new Gate(1)
 
   constructor(options: ReloaderOptions) {
     this.#options = options
     this.#lastGeneration = options.current().generation
     this.reload = coalesce(() => this.#inTurn(() => this.#reload()))
+    this.preview = coalesce(() =>
+      this.#turn.run(() => options.started.then(async () => reloadPreview(options.current(), await options.loadPreview()))),
+    )
     this.renewCertificates = coalesce(() => this.#inTurn(() => this.#renewCertificates()))
   }
 

@@ -99,6 +99,8 @@ function instanceOf({ master, generation }: ControlPlaneParts): Instance {
     status: () => master.call('status', undefined, ANSWER),
     reload: () => master.call('reload', undefined, WAIT),
     config: async () => redact(generation().config),
+    values: (query) => master.call('configValues', query, ANSWER),
+    preview: () => master.call('previewReload', undefined, WORK),
     overrides: async () => (await master.call('overrides', undefined, ANSWER)).overrides,
     check: (toml) => master.call('checkConfig', { toml }, WORK),
   }
