@@ -32,7 +32,7 @@ async function load(dir: string, round: number) {
   const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
   if (!loaded.ok) throw new TypeError(JSON.stringify(loaded.problems.slice(0, 3)))
   const { config, sites, web } = loaded
-  const listen = [{ name: LISTEN, host: '127.0.0.1', port: 9_000 }]
+  const listen = [{ name: LISTEN, host: '127.0.0.1', port: 9_000, engine: 'uws' as const }]
   return packGeneration({
     generation: round,
     config,

@@ -25,8 +25,8 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { reloaded } from './control.ts'
 
 /** The full proof asks for 100,000; each run of the tests makes do with fewer. */
-const LOAD_REQUESTS = Number(process.env['LOAD_REQUESTS'] ?? 1_000)
-const RELOADS = 10
+const LOAD_REQUESTS = Number(process.env['LOAD_REQUESTS'] ?? 500)
+const RELOADS = 5
 
 /** Common name of the certificate that a client gets. */
 async function subjectAt(url: string, servername: string): Promise<string> {
@@ -34,6 +34,19 @@ async function subjectAt(url: string, servername: string): Promise<string> {
   try {
     await once(socket, 'secureConnect')
     return String(socket.getPeerCertificate().subject.CN)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** The protocol that a client gets that prefers HTTP/2; false: the server does not choose. */
+async function protocolAt(url: string, servername: string): Promise<string | false | null> {
+  const ALPNProtocols = ['h2', 'http/1.1']
+  const { port, hostname: host } = new URL(url)
+  const socket = connect({ port: Number(port), host, servername, rejectUnauthorized: false, ALPNProtocols })
+  try {
+    await once(socket, 'secureConnect')
+    return socket.alpnProtocol
   } finally {
     socket.destroy()
   }
@@ -158,81 +171,91 @@ describe('certificates', () => {
   })
 })
 
-describe('a reload', () => {
-  test('gives new connections the new certificate, while a WebSocket and a connection of before go on', async (t) => {
-    const openssl = requireProgram(t, 'openssl')
-    if (openssl === undefined) return
-    const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-    t.after(() => sockets.close())
-    sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)))
-    await once(sockets, 'listening')
-    const { port } = sockets.address() as AddressInfo
-    const dir = tempDir(t, 'tls')
-    const { cert, key } = certificate(dir, 'first', 'a.test')
-    const server = await startVhosts(
-      t,
-      dir,
-      `server { listen 127.0.0.1:0 ssl; server_name a.test; ssl_certificate ${cert}; ssl_certificate_key ${key};
+for (const engine of ['uws', 'node'])
+  describe(`engine ${engine}: a reload`, () => {
+    const onEngine = `engine_tls = "${engine}"\n`
+    test('gives new connections the new certificate, while a WebSocket and a connection of before go on', async (t) => {
+      const openssl = requireProgram(t, 'openssl')
+      if (openssl === undefined) return
+      const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+      t.after(() => sockets.close())
+      sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)))
+      await once(sockets, 'listening')
+      const { port } = sockets.address() as AddressInfo
+      const dir = tempDir(t, 'tls')
+      const { cert, key } = certificate(dir, 'first', 'a.test')
+      const server = await startVhosts(
+        t,
+        dir,
+        `server { listen 127.0.0.1:0 ssl; server_name a.test; ssl_certificate ${cert}; ssl_certificate_key ${key};
         location / { return 200 "$scheme"; }
         location /ws { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; } }`,
-    )
-    const url = secureUrl(server)
-    // The type leaves out what TLS takes besides.
-    const named = { servername: 'a.test' }
-    const client = new WebSocket(`${url.replace('https', 'wss')}/ws`, {
-      ...named,
-      headers: { host: 'a.test' },
-      rejectUnauthorized: false,
-    })
-    t.after(() => client.terminate())
-    await once(client, 'open')
-    const say = async (text: string) => {
-      client.send(text)
-      const [answer] = (await once(client, 'message')) as [Buffer]
-      return answer.toString()
-    }
-    const held = connect({ port: Number(new URL(url).port), host: '127.0.0.1', servername: 'a.test', rejectUnauthorized: false })
-    t.after(() => held.destroy())
-    await once(held, 'secureConnect')
-    assert.equal(await say('before'), 'echo before')
-    assert.match(seenByOpenssl(openssl, url, 'a.test'), /^subject=CN ?= ?first$/m)
-    const next = certificate(dir, 'second', 'a.test')
-    writeFileSync(cert, readFileSync(next.cert))
-    writeFileSync(key, readFileSync(next.key))
-    await reloaded(server)
-    assert.match(seenByOpenssl(openssl, url, 'a.test'), /^subject=CN ?= ?second$/m)
-    assert.equal(await say('after'), 'echo after')
-    held.write('GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
-    const [answer] = (await once(held, 'data')) as [Buffer]
-    assert.match(answer.toString(), /^HTTP\/1\.1 200 [\s\S]*https$/)
-  })
-
-  test('fails no request over TLS, with certificates that change', async (t) => {
-    const dir = tempDir(t, 'tls')
-    const names = Array.from({ length: 20 }, (_, at) => `v${at}.test`)
-    const servers = names.map((name) => {
-      const { cert, key } = certificate(dir, name, name)
-      return `server { listen 127.0.0.1:0 ssl; server_name ${name}; ssl_certificate ${cert}; ssl_certificate_key ${key}; return 200 "${name}"; }`
-    })
-    const server = await startVhosts(t, dir, servers.join('\n'))
-    const url = secureUrl(server)
-    const loads = ['v0.test', 'v7.test'].map((host) => startLoad(t, { url: `${url}/`, host, keepAlive: 2, fresh: 1 }))
-    const done = () => loads.reduce((sum, load) => sum + load.done(), 0)
-    for (let round = 1; round <= RELOADS; round++) {
-      await waitFor(`${round}/${RELOADS} of the load`, () => done() >= (LOAD_REQUESTS * round) / RELOADS, 300_000)
-      writeCertificate(dir, 'v7.test', { commonName: `round ${round}`, hosts: ['v7.test'] })
+        onEngine,
+      )
+      const url = secureUrl(server)
+      // The type leaves out what TLS takes besides.
+      const named = { servername: 'a.test' }
+      const client = new WebSocket(`${url.replace('https', 'wss')}/ws`, {
+        ...named,
+        headers: { host: 'a.test' },
+        rejectUnauthorized: false,
+      })
+      t.after(() => client.terminate())
+      await once(client, 'open')
+      const say = async (text: string) => {
+        client.send(text)
+        const [answer] = (await once(client, 'message')) as [Buffer]
+        return answer.toString()
+      }
+      const held = connect({
+        port: Number(new URL(url).port),
+        host: '127.0.0.1',
+        servername: 'a.test',
+        rejectUnauthorized: false,
+      })
+      t.after(() => held.destroy())
+      await once(held, 'secureConnect')
+      assert.equal(await say('before'), 'echo before')
+      assert.match(seenByOpenssl(openssl, url, 'a.test'), /^subject=CN ?= ?first$/m)
+      const next = certificate(dir, 'second', 'a.test')
+      writeFileSync(cert, readFileSync(next.cert))
+      writeFileSync(key, readFileSync(next.key))
       await reloaded(server)
-      assert.equal(await subjectAt(url, 'v7.test'), `round ${round}`)
-      assert.equal(await subjectAt(url, 'v0.test'), 'v0.test')
-    }
-    const reports = await Promise.all(loads.map((load) => load.stop()))
-    assert.deepEqual(
-      reports.flatMap(({ failures }) => failures.slice(0, 5)),
-      [],
-    )
-    assert.ok(reports.reduce((sum, { ok }) => sum + ok, 0) >= LOAD_REQUESTS)
+      assert.match(seenByOpenssl(openssl, url, 'a.test'), /^subject=CN ?= ?second$/m)
+      assert.equal(await say('after'), 'echo after')
+      // ALPN tells the engines apart.
+      assert.equal(await protocolAt(url, 'a.test'), engine === 'node' ? 'h2' : false)
+      held.write('GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
+      const [answer] = (await once(held, 'data')) as [Buffer]
+      assert.match(answer.toString(), /^HTTP\/1\.1 200 [\s\S]*https$/)
+    })
+
+    test('fails no request over TLS, with certificates that change', async (t) => {
+      const dir = tempDir(t, 'tls')
+      const names = Array.from({ length: 20 }, (_, at) => `v${at}.test`)
+      const servers = names.map((name) => {
+        const { cert, key } = certificate(dir, name, name)
+        return `server { listen 127.0.0.1:0 ssl; server_name ${name}; ssl_certificate ${cert}; ssl_certificate_key ${key}; return 200 "${name}"; }`
+      })
+      const server = await startVhosts(t, dir, servers.join('\n'), onEngine)
+      const url = secureUrl(server)
+      const loads = ['v0.test', 'v7.test'].map((host) => startLoad(t, { url: `${url}/`, host, keepAlive: 2, fresh: 1 }))
+      const done = () => loads.reduce((sum, load) => sum + load.done(), 0)
+      for (let round = 1; round <= RELOADS; round++) {
+        await waitFor(`${round}/${RELOADS} of the load`, () => done() >= (LOAD_REQUESTS * round) / RELOADS, 300_000)
+        writeCertificate(dir, 'v7.test', { commonName: `round ${round}`, hosts: ['v7.test'] })
+        await reloaded(server)
+        assert.equal(await subjectAt(url, 'v7.test'), `round ${round}`)
+        assert.equal(await subjectAt(url, 'v0.test'), 'v0.test')
+      }
+      const reports = await Promise.all(loads.map((load) => load.stop()))
+      assert.deepEqual(
+        reports.flatMap(({ failures }) => failures.slice(0, 5)),
+        [],
+      )
+      assert.ok(reports.reduce((sum, { ok }) => sum + ok, 0) >= LOAD_REQUESTS)
+    })
   })
-})
 
 test('plain HTTP goes to https, and who has another host than its connection is sent away', async (t) => {
   const dir = tempDir(t, 'tls')
@@ -288,4 +311,41 @@ tls_key = "${key}"
   await after.exited
   for (const url of [plain, secure]) assert.ok(after.stdout.includes(url), stderr)
   assert.equal((await fetchHttp(`${plain}/`, { host: 'one.test' })).status, 200)
+})
+
+test('engines stand side by side, chosen for each address, and a reload moves an address from one to the other', async (t) => {
+  const dir = tempDir(t, 'engines')
+  const { cert, key } = certificate(dir, 'one', 'one.test')
+  const block = (address: string, more: string) =>
+    `server { listen ${address}; server_name one.test; ssl_certificate ${cert}; ssl_certificate_key ${key}; ${more} return 200 one; }`
+  const vhosts = (first: string) =>
+    [block('127.0.0.1:0 ssl', first), block('127.0.0.2:0 ssl', ''), block('127.0.0.3:0 ssl http2', '')].join('\n')
+  const server = await startVhosts(t, dir, vhosts('svc_engine node;'), 'engine_tls = "uws"\n')
+  const urls = ['127.0.0.1', '127.0.0.2', '127.0.0.3'].map(
+    (host) => server.ready.listen.find((url) => url.includes(`//${host}:`)) ?? assert.fail(host),
+  )
+  const protocols = () => Promise.all(urls.map((url) => protocolAt(url, 'one.test')))
+  assert.deepEqual(await protocols(), ['h2', false, 'h2'])
+  const load = startLoad(t, { url: `${urls[0]}/`, host: 'one.test', keepAlive: 2, fresh: 0 })
+  const goesOn = async () => {
+    const done = load.done()
+    await waitFor('more of the load', () => load.done() > done + 20)
+  }
+  await goesOn()
+  writeFiles(dir, { 'a.conf': vhosts('') })
+  await reloaded(server)
+  assert.deepEqual(await protocols(), [false, false, 'h2'])
+  await goesOn()
+  writeFiles(dir, { 'a.conf': vhosts('http2 on;') })
+  await reloaded(server)
+  assert.deepEqual(await protocols(), ['h2', false, 'h2'])
+  await goesOn()
+  assert.deepEqual((await load.stop()).failures, [])
+  writeFiles(dir, { 'a.conf': vhosts('http2 on; svc_engine uws;') })
+  const failed = await reload(server)
+  assert.equal((await failed.exited).code, 78)
+  assert.match(
+    failed.stderr,
+    /a\.conf:1:\d+: "svc_engine uws" chooses engine "uws" for 127\.0\.0\.1:0, "http2 on" engine "node" \(the other is at .*a\.conf:1:\d+; an address has one engine\)/,
+  )
 })

@@ -35,7 +35,7 @@ async function startProduct(t: TestContext, engine: string): Promise<Product> {
       location /app/ { svc_app ${tempSite(t, { 'app/app/events/route.ts': events, 'app/page.tsx': 'export default () => null' })}; } }`,
   })
   const rule = `[[route_rules]]\npattern = "/rule/**"\nupstream = "http://${upstream.address}"\nstrip_prefix = "/rule"\n`
-  const config = `[server]\nengine = "${engine}"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n${rule}`
+  const config = `[server]\nengine_tls = "${engine}"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n${rule}`
   return { server: await startServer(t, { config }), dir, upstream }
 }
 

@@ -1,6 +1,8 @@
 export {
   type ConfigProblem,
+  defaultServer,
   directiveTable,
+  type EngineName,
   formatProblem,
   plainHostnames,
   type ServerSpec,
@@ -23,7 +25,7 @@ export { schemaJson } from './generate/json-schema.ts'
 export { referenceMarkdown } from './generate/reference.ts'
 export { type EnvSources, moveSite } from './load/build-sites.ts'
 export { type ConfigSource, candidateFiles, findConfigFile } from './load/config-source.ts'
-export { addressOfListenName, type ListenName } from './load/listen-names.ts'
+export { addressOfListenName, engineOf, type ListenName } from './load/listen-names.ts'
 export { type LoadedConfig, type LoadResult, loadConfig } from './load/load-config.ts'
 export type { PluginSet, PluginSpec } from './load/load-plugins.ts'
 export { findRunDirectory } from './load/run-directory.ts'

@@ -8,6 +8,7 @@ const defaults = (dir: string) => ({
     listen: '127.0.0.1:8080',
     workers: 0,
     engine: 'uws',
+    engine_tls: 'node',
     vhosts: [],
     trusted_proxies: [],
     loopback_trust: true,

@@ -159,12 +159,12 @@ const cases: readonly Case[] = [
   },
   {
     name: 'refuses what does not go together',
-    toml: `[tls]\nmin_version = "1.3"\n[cache.isr]\nl2_enabled = true\n[rate_limit]\ndistributed = true\n${site('tls_cert = "c.pem"')}`,
+    toml: `server = { listen_tls = "127.0.0.1:8443", engine_tls = "uws" }\n[tls]\nmin_version = "1.3"\n[cache.isr]\nl2_enabled = true\n[rate_limit]\ndistributed = true\n${site('tls_cert = "c.pem"')}`,
     problems: [
-      'svc.config.toml:2:1: tls.min_version: "1.3" is not available on engine "uws" (set server.engine = "node")',
-      'svc.config.toml:4:1: cache.isr.l2_enabled: needs redis.url',
-      'svc.config.toml:6:1: rate_limit.distributed: needs redis.url',
-      'svc.config.toml:11:1: sites[0].tls_cert: needs tls_key',
+      'svc.config.toml:3:1: tls.min_version: "1.3" is not available on engine "uws", which serves 127.0.0.1:8443 (set server.engine_tls = "node")',
+      'svc.config.toml:5:1: cache.isr.l2_enabled: needs redis.url',
+      'svc.config.toml:7:1: rate_limit.distributed: needs redis.url',
+      'svc.config.toml:12:1: sites[0].tls_cert: needs tls_key',
     ],
   },
   {

@@ -1,4 +1,4 @@
-import type { Config, PluginSet, ServerSpec, SiteConfig, WebSpec } from '@svc/config'
+import type { Config, EngineName, PluginSet, ServerSpec, SiteConfig, WebSpec } from '@svc/config'
 import { Pacer } from '@svc/core'
 import type { ListenAddress, ListenerTls } from '@svc/http'
 
@@ -20,6 +20,11 @@ export interface HostEndpoint {
   readonly startsAt?: number
 }
 
+/** A listen address with the engine that serves it. */
+export interface ServedAddress extends ListenAddress {
+  readonly engine: EngineName
+}
+
 /** One configuration as every process serves it: a frozen value, numbered from 1. */
 export interface GenerationSpec {
   readonly generation: number
@@ -30,7 +35,7 @@ export interface GenerationSpec {
   /** Proves that a request was sent by this instance: see `LoopMark`. */
   readonly loopToken: string
   /** Absolute addresses to listen on, ports resolved. */
-  readonly listen: readonly ListenAddress[]
+  readonly listen: readonly ServedAddress[]
   /** Content of the vhost files. */
   readonly web: WebSpec
   /** Undefined: there is no `plugins.directory`. */

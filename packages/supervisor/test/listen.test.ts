@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { ListenAddress } from '@svc/protocol'
+import type { ServedAddress } from '@svc/protocol'
 import { Child, type Cleanup, tempDir } from '@svc/testkit'
 import { removeSockets } from '../../processes/src/directories/unix-socket.ts'
 import { ReservedPorts } from '../src/listen/reserved-ports.ts'
@@ -28,7 +28,7 @@ function portsOf(t: Cleanup): ReservedPorts {
   return ports
 }
 
-const plain = (name: string) => ({ name, isTls: false })
+const plain = (name: string) => ({ name, isTls: false, engine: 'uws' as const })
 
 test('an address is tried, and one that is open already is taken over with its port', async (t) => {
   const { port, release } = await takePort(t)
@@ -36,7 +36,7 @@ test('an address is tried, and one that is open already is taken over with its p
     code: 'SUP_LISTEN',
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
   })
-  const held: ListenAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port, isTls: false }
+  const held: ServedAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port, isTls: false, engine: 'uws' }
   assert.deepEqual(await resolveListen([plain('127.0.0.1:0')], [held], portsOf(t)), [held])
   await release()
   const [first] = await resolveListen([plain('127.0.0.1:0')], [], portsOf(t))
@@ -45,7 +45,7 @@ test('an address is tried, and one that is open already is taken over with its p
 })
 
 test('port 0 twice is two ports, which a reload keeps', async (t) => {
-  const names = [plain('127.0.0.1:0'), { name: '127.0.0.1:0#tls', isTls: true }]
+  const names = [plain('127.0.0.1:0'), { name: '127.0.0.1:0#tls', isTls: true, engine: 'node' as const }]
   const first = await resolveListen(names, [], portsOf(t))
   const [one, two] = first
   assert.ok(one !== undefined && two !== undefined && one.port !== two.port)
@@ -67,7 +67,7 @@ test('a port that was chosen for port 0 is free for workers alone, until it is r
 
 test('before a commit new addresses are tried again, and those that are open are not', async (t) => {
   const { port, release } = await takePort(t)
-  const address: ListenAddress = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
+  const address: ServedAddress = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false, engine: 'uws' }
   await checkStillFree([address], [address], portsOf(t))
   await assert.rejects(checkStillFree([address], [], portsOf(t)), { code: 'SUP_LISTEN' })
   await release()
@@ -77,8 +77,8 @@ test('before a commit new addresses are tried again, and those that are open are
 test('an address within a wildcard of ours, or around one, is not tried', async (t) => {
   const server = await listening(t, { host: '0.0.0.0', port: 0 })
   const { port } = server.address() as AddressInfo
-  const wildcard: ListenAddress = { name: `0.0.0.0:${port}`, host: '0.0.0.0', port, isTls: false }
-  const specific = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
+  const wildcard: ServedAddress = { name: `0.0.0.0:${port}`, host: '0.0.0.0', port, isTls: false, engine: 'uws' }
+  const specific = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false, engine: 'uws' as const }
   assert.deepEqual(await resolveListen([plain(specific.name)], [wildcard], portsOf(t)), [specific])
   assert.deepEqual(await resolveListen([plain(wildcard.name)], [specific], portsOf(t)), [wildcard])
   const named = { ...specific, name: `localhost:${port}`, host: 'localhost' }
@@ -88,12 +88,25 @@ test('an address within a wildcard of ours, or around one, is not tried', async 
 })
 
 test('an address does not change between plain HTTP and TLS while it is open', async (t) => {
-  const held: ListenAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port: 7, isTls: true }
+  const held: ServedAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port: 7, isTls: true, engine: 'uws' }
   await assert.rejects(resolveListen([plain('127.0.0.1:0')], [held], portsOf(t)), {
     message: '127.0.0.1:0 is served with TLS: it can change to plain HTTP only by a restart',
   })
-  await assert.rejects(resolveListen([{ name: '127.0.0.1:0', isTls: true }], [{ ...held, isTls: false }], portsOf(t)), {
+  await assert.rejects(resolveListen([{ ...plain('127.0.0.1:0'), isTls: true }], [{ ...held, isTls: false }], portsOf(t)), {
     message: '127.0.0.1:0 is served with plain HTTP: it can change to TLS only by a restart',
+  })
+})
+
+test('an open address changes its engine in place, except a unix socket and those of the service manager', async (t) => {
+  const onNode = (name: string) => ({ ...plain(name), engine: 'node' as const })
+  const held: ServedAddress = { ...plain('127.0.0.1:0'), host: '127.0.0.1', port: 7 }
+  assert.deepEqual(await resolveListen([onNode(held.name)], [held], portsOf(t)), [{ ...held, engine: 'node' }])
+  const inherited: ServedAddress = { ...held, fd: 5, engine: 'node' }
+  assert.deepEqual(await resolveListen([plain(held.name)], [inherited], portsOf(t)), [inherited])
+  const socket: ServedAddress = { ...plain('unix:/s'), host: '', port: 0, socket: '/s' }
+  assert.deepEqual(await resolveListen([plain(socket.name)], [socket], portsOf(t)), [socket])
+  await assert.rejects(resolveListen([onNode(socket.name)], [socket], portsOf(t)), {
+    message: 'unix:/s is served by engine uws: it can change to engine node only by a restart',
   })
 })
 
@@ -111,8 +124,8 @@ test('the socket of a server that was killed is removed; one in use and other fi
 
   const names = [stale, free].map((path) => plain(`unix:${path}`))
   assert.deepEqual(await resolveListen(names, [], portsOf(t)), [
-    { name: `unix:${stale}`, host: '', port: 0, socket: stale, isTls: false },
-    { name: `unix:${free}`, host: '', port: 0, socket: free, isTls: false },
+    { name: `unix:${stale}`, host: '', port: 0, socket: stale, isTls: false, engine: 'uws' },
+    { name: `unix:${free}`, host: '', port: 0, socket: free, isTls: false, engine: 'uws' },
   ])
   assert.ok(!existsSync(stale))
   await assert.rejects(resolveListen([plain(`unix:${used}`)], [], portsOf(t)), {
@@ -126,10 +139,17 @@ test('the socket of a server that was killed is removed; one in use and other fi
 
 test('sockets that are no longer listened on are removed, unless another process listens there', async (t) => {
   const dir = tempDir(t, 'listen')
-  const address = (name: string): ListenAddress => ({ name, host: '', port: 0, socket: join(dir, name), isTls: false })
+  const address = (name: string): ServedAddress => ({
+    name,
+    host: '',
+    port: 0,
+    socket: join(dir, name),
+    isTls: false,
+    engine: 'uws',
+  })
   await listening(t, { path: join(dir, 'theirs') })
   writeFileSync(join(dir, 'file'), '')
-  const tcp: ListenAddress = { name: '127.0.0.1:1', host: '127.0.0.1', port: 1 }
+  const tcp: ServedAddress = { name: '127.0.0.1:1', host: '127.0.0.1', port: 1, engine: 'uws' }
   const program = `for (const name of ['gone', 'kept']) require('node:net').createServer().listen(${JSON.stringify(`${dir}/`)} + name, () => console.log(name))`
   const child = new Child(t, process.execPath, ['-e', program])
   for (const name of ['gone', 'kept']) await child.waitForLine(name, (line) => line === name)

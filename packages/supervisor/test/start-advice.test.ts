@@ -9,7 +9,7 @@ import { resolveListen } from '../src/listen/resolve-listen.ts'
 import { startAdvice } from '../src/master/run-master.ts'
 
 function failureOf(name: string): Promise<unknown> {
-  return resolveListen([{ name, isTls: false }], [], new ReservedPorts()).then(
+  return resolveListen([{ name, isTls: false, engine: 'uws' }], [], new ReservedPorts()).then(
     () => assert.fail(`${name} can be listened on`),
     (error: unknown) => error,
   )
@@ -27,7 +27,7 @@ test('the advice for a privileged port says how a server gets the privilege', as
   const program = `
     import { resolveListen } from '${repositoryRoot}/packages/supervisor/src/listen/resolve-listen.ts'
     import { startAdvice } from '${repositoryRoot}/packages/supervisor/src/master/run-master.ts'
-    await resolveListen([{ name: '127.0.0.1:79', isTls: false }], [], undefined).catch((error) => console.log(error.message + '; ' + startAdvice(error)))`
+    await resolveListen([{ name: '127.0.0.1:79', isTls: false, engine: 'uws' }], [], undefined).catch((error) => console.log(error.message + '; ' + startAdvice(error)))`
   const node = [`${repositoryRoot}/bin/node`, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program]
   const drop = process.geteuid?.() === 0 ? ['--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service'] : []
   const child = new Child(t, 'setpriv', [...drop, ...node])

@@ -13,7 +13,7 @@ function specOf(sites: readonly Partial<SiteConfig>[], port = 8080): GenerationS
     moduleDir: '/m',
     web: { servers: [], upstreams: [], maps: [], typeTables: [] },
     tls: {},
-    listen: [{ name: '127.0.0.1:0', host: '127.0.0.1', port }],
+    listen: [{ name: '127.0.0.1:0', host: '127.0.0.1', port, engine: 'uws' }],
   }
 }
 

@@ -40,7 +40,11 @@ function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.Proce
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS')
   // For a run of tests with another engine than usual.
   const engine = process.env['TEST_ENGINE']
-  return { ...Object.fromEntries(inherited), ...(engine === undefined ? {} : { SVC_SERVER__ENGINE: engine }), ...extra }
+  return {
+    ...Object.fromEntries(inherited),
+    ...(engine === undefined ? {} : { SVC_SERVER__ENGINE: engine, SVC_SERVER__ENGINE_TLS: engine }),
+    ...extra,
+  }
 }
 
 /** Separate directories for a server under test, so that it touches nothing else, root or not. */

@@ -120,10 +120,10 @@ test('directives without effect are one notice, with their places and reasons ap
     ],
   )
   assert.deepEqual(notices, [
-    'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 needs TLS and server.engine = "node"',
     'a.conf:2:56: versions before TLSv1.2 are not supported',
     'a.conf:2:56: TLSv1.3 is always enabled with TLSv1.2',
     'a.conf:2:85: the only format of files is "combined": requests go to the log of this server',
+    'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 is spoken over TLS',
     '2 directives of nginx have no effect in vhost files: sendfile, tcp_nopush ("svc config check --verbose" gives places and reasons)',
   ])
 })

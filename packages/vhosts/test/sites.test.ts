@@ -201,10 +201,13 @@ test('TLS needs a certificate and a version that the engine speaks', async (t) =
   const conf = 'server { listen 1 ssl; server_name a; ssl_protocols TLSv1.3; }'
   const { lines } = await readFiles(t, { 'a.conf': conf }, certificates)
   assert.deepEqual(lines, [
-    'a.conf:1:10: "ssl_protocols" without TLSv1.2 is not available on engine "uws" (set server.engine = "node")',
+    'a.conf:1:10: "ssl_protocols" without TLSv1.2 is not available on engine "uws", which serves 0.0.0.0:1 (set svc_engine node)',
     'a.conf:1:17: no "ssl_certificate" is defined for the "listen ... ssl" directive (set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto)',
   ])
-  assert.deepEqual((await readFiles(t, { 'a.conf': conf }, { engine: 'node' })).lines, [])
+  assert.deepEqual((await readFiles(t, { 'a.conf': conf }, { engineTls: 'node' })).lines, [])
+  for (const chosen of ['svc_engine node;', 'http2 on;']) {
+    assert.deepEqual((await readFiles(t, { 'a.conf': conf.replace('ssl_protocols', `${chosen} ssl_protocols`) })).lines, [])
+  }
   const { web } = await readConf(
     t,
     `ssl_certificate c.pem; ssl_certificate_key /k.pem; ssl_protocols TLSv1.2; ssl_protocols TLSv1.3; ${conf.replace('ssl_protocols TLSv1.3;', '')}`,

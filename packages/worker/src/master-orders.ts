@@ -106,7 +106,7 @@ async function prepare(
   await rules.prepare(next, handlers)
   await waf.firewalls.prepare(next)
   await plugins.prepare(next)
-  await engine.prepare(spec, spec.config.server.engine)
+  await engine.prepare(spec)
   return undefined
 }
 

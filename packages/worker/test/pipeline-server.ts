@@ -237,7 +237,7 @@ export class PipelineServer {
       generation,
       config,
       sites: configs,
-      listen: this.listen,
+      listen: this.listen.map((address) => ({ ...address, engine: 'node' })),
       loopToken: LOOP_TOKEN,
       moduleDir: join(this.dir, 'modules'),
       web: loaded.web,

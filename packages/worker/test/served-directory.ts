@@ -54,8 +54,9 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded))
   const { config, sites, web } = loaded
+  const served = listen.map((address) => ({ ...address, engine: 'node' as const }))
   const generation = buildGeneration(
-    { generation: 1, config, sites, web, tls: {}, listen, loopToken: 'token', moduleDir: join(dir, 'modules') },
+    { generation: 1, config, sites, web, tls: {}, listen: served, loopToken: 'token', moduleDir: join(dir, 'modules') },
     undefined,
     { renderer, onProblem },
   )

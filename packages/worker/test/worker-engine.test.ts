@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { startEngine } from '../../engine/test/start-engine.ts'
+import { connect as tlsConnect } from 'node:tls'
+import type { HttpExchange } from '@svc/http'
+import { talk } from '@svc/testkit'
+import { type EngineName, startEngine } from '../../engine/test/start-engine.ts'
 import { anyCertificate, makeCertificate } from '../../engine/test/test-certificates.ts'
 import { WorkerEngine } from '../src/generation/worker-engine.ts'
 
@@ -25,10 +28,10 @@ function isOpen(port: number): Promise<boolean> {
   })
 }
 
-function spec(generation: number, ports: readonly number[]): ListenSpec {
+function spec(generation: number, ports: readonly number[], engine: EngineName = 'uws'): ListenSpec {
   return {
     generation,
-    listen: ports.map((port) => ({ name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false })),
+    listen: ports.map((port) => ({ name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false, engine })),
     tls: {},
   }
 }
@@ -43,23 +46,23 @@ for (const name of ['uws', 'node'] as const) {
     )
     const [first, second] = [await takePort(t), await takePort(t)]
     await first.release()
-    await addresses.prepare(spec(1, [first.port]), name)
+    await addresses.prepare(spec(1, [first.port]))
     await addresses.open(spec(1, [first.port]))
     addresses.serve(spec(1, [first.port]))
     assert.equal(await isOpen(first.port), true)
     await second.release()
     const both = spec(2, [first.port, second.port])
-    await addresses.prepare(both, name)
+    await addresses.prepare(both)
     assert.equal(await isOpen(second.port), false)
     addresses.abandon(2)
     assert.equal(await isOpen(second.port), false)
     const next = { ...both, generation: 3 }
-    await addresses.prepare(next, name)
+    await addresses.prepare(next)
     await addresses.open(next)
     addresses.serve(next)
     assert.equal(await isOpen(second.port), true)
     const last = spec(4, [second.port])
-    await addresses.prepare(last, name)
+    await addresses.prepare(last)
     await addresses.open(last)
     assert.equal(await isOpen(first.port), true)
     addresses.serve(last)
@@ -76,7 +79,7 @@ for (const name of ['uws', 'node'] as const) {
     )
     const [free, taken] = [await takePort(t), await takePort(t)]
     const open = async (next: ListenSpec) => {
-      await addresses.prepare(next, name)
+      await addresses.prepare(next)
       await addresses.open(next)
     }
     await assert.rejects(open(spec(1, [taken.port])), { code: 'ENGINE_ADDRESS_IN_USE' })
@@ -117,18 +120,18 @@ test('certificates are put in force once: before a new address opens, at the com
   ]
   const of = (generation: number, tls: typeof one, names: readonly string[]): ListenSpec => ({
     generation,
-    listen: names.map((address) => ({ name: address, host: '127.0.0.1', port: 1, isTls: true })),
+    listen: names.map((address) => ({ name: address, host: '127.0.0.1', port: 1, isTls: true, engine: 'node' })),
     tls: Object.fromEntries(names.map((address) => [address, tls])),
   })
   for (const next of [of(1, one, ['a']), of(2, two, ['a', 'b']), of(3, two, ['b'])]) {
-    await addresses.prepare(next, 'node')
+    await addresses.prepare(next)
     await addresses.open(next)
     addresses.serve(next)
   }
   assert.deepEqual(done, ['any at a', 'open a', 'two at b', 'open b', 'two at a', 'two at b', 'close a'])
 })
 
-test('engine node serves the sockets of the service manager beside the engine of the configuration', async () => {
+test('each address is served by its engine, and the counts are those of both', async () => {
   const done: string[] = []
   const engineOf = (own: string) => ({
     prepareTls: () => () => undefined,
@@ -143,14 +146,59 @@ test('engine node serves the sockets of the service manager beside the engine of
     (error) => assert.fail(error),
   )
   const listen = [
-    { name: 'a', host: '127.0.0.1', port: 1 },
-    { name: 'b', host: '127.0.0.1', port: 2, fd: 6 },
-  ]
+    { name: 'a', host: '127.0.0.1', port: 1, engine: 'uws' },
+    { name: 'b', host: '127.0.0.1', port: 2, engine: 'node' },
+  ] as const
   for (const generation of [1, 2]) {
-    await addresses.prepare({ generation, listen, tls: {} }, 'uws')
+    await addresses.prepare({ generation, listen, tls: {} })
     await addresses.open({ generation, listen, tls: {} })
   }
   addresses.cut()
   assert.deepEqual(done, ['uws opens a', 'node opens b', 'uws cuts', 'node cuts'])
   assert.deepEqual([addresses.connections, addresses.inFlight, await addresses.drain(1)], [4, 6, { cut: 8 }])
+})
+
+const answer = (text: string) => (exchange: HttpExchange) => exchange.respond({ status: 200, headers: [] }, Buffer.from(text))
+
+test('an address changes its engine without a moment in which it is closed, and keeps the old one while the new one fails', async (t) => {
+  const running = {
+    uws: await startEngine(t, 'uws', answer('uws')),
+    node: await startEngine(t, 'node', answer('node')),
+  }
+  const problems: Error[] = []
+  const addresses = new WorkerEngine(
+    async (name) => running[name].engine,
+    (error) => problems.push(error),
+  )
+  const { port, release } = await takePort(t)
+  await release()
+  const tls = anyCertificate(t)
+  const of = (generation: number, engine: EngineName): ListenSpec => ({
+    generation,
+    listen: [{ name: 'a', host: '127.0.0.1', port, isTls: true, engine }],
+    tls: { a: tls },
+  })
+  const open = async (next: ListenSpec) => {
+    await addresses.prepare(next)
+    await addresses.open(next)
+  }
+  const ask = async () => {
+    const socket = tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+    return /[a-z]+$/.exec(await talk(socket, 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'))?.[0]
+  }
+  await open(of(1, 'uws'))
+  addresses.serve(of(1, 'uws'))
+  assert.equal(await ask(), 'uws')
+  const idle = tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  await once(idle, 'secureConnect')
+  await open(of(2, 'node'))
+  addresses.serve(of(2, 'node'))
+  for (const _ of [1, 2, 3]) assert.equal(await ask(), 'node')
+  // A connection that the address had before lives on.
+  assert.match(await talk(idle, 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'), /uws$/)
+  await addresses.prepare(of(3, 'uws'))
+  running.uws.engine.listen = async () => Promise.reject(new Error('no port'))
+  await addresses.open(of(3, 'uws'))
+  addresses.serve(of(3, 'uws'))
+  assert.deepEqual([problems.map(({ message }) => message), await ask()], [['no port'], 'node'])
 })

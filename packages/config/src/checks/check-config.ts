@@ -103,12 +103,10 @@ function checkSitePair(site: Config['sites'][number], index: number): Finding[] 
   ]
 }
 
-/** Checks TLS settings against each other and the engine. */
+/** Checks TLS settings against each other. */
 function checkTls({ server, tls, sites }: Config): Finding[] {
   const hasCertificates = tls.auto || tls.certs.length > 0 || server.vhosts.length > 0 || sites.some((site) => site.tls_cert)
-  const needsNode = tls.min_version === '1.3' && server.engine === 'uws'
   return [
-    ...findingIf(needsNode, ['tls', 'min_version'], '"1.3" is not available on engine "uws"', 'set server.engine = "node"'),
     ...findingIf(
       server.listen_tls !== undefined && !hasCertificates,
       ['server', 'listen_tls'],

@@ -1,4 +1,4 @@
-import { addressName, type WebSpec } from '@svc/vhosts'
+import { addressName, defaultServer, type EngineName, type WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
 import { doAddressesOverlap, parseListenAddress } from '../values/addresses.ts'
 import type { Finding } from '../values/finding.ts'
@@ -11,6 +11,16 @@ export interface ListenName {
   /** `host:port`, `[v6]:port` or `unix:/path`; with port 0 there may be an ending, see `addressOfListenName`. */
   readonly name: string
   readonly isTls: boolean
+  /** Engine that a vhost file names for it; absent: that of the configuration. */
+  readonly engine?: EngineName
+}
+
+/** The engine that serves an address. */
+export function engineOf(
+  { isTls, engine }: Pick<ListenName, 'isTls' | 'engine'>,
+  { server }: Pick<Config, 'server'>,
+): EngineName {
+  return engine ?? (isTls ? server.engine_tls : server.engine)
 }
 
 /** The address in the name of one: two with port 0 have names of their own. */
@@ -53,7 +63,14 @@ export function listenNames({ server }: Config, web: WebSpec, isListenGiven: boo
   const isAlone = names.size === 0 && server.listen_tls === undefined
   if (isListenGiven || isAlone) add(server.listen, false)
   if (server.listen_tls !== undefined) add(server.listen_tls, true)
-  return [...own, ...[...names].map(([name, isTls]) => ({ name, isTls }))]
+  const engines = new Map(
+    web.servers.flatMap(({ listen }) => listen.flatMap(({ address, engine }) => (engine ? [[address, engine]] : []))),
+  )
+  return [...own, ...Array.from(names, ([name, isTls]) => withEngine({ name, isTls }, engines.get(name)))]
+}
+
+function withEngine(name: ListenName, engine: EngineName | undefined): ListenName {
+  return engine === undefined ? name : { ...name, engine }
 }
 
 function isOverlap(one: string, other: string): boolean {
@@ -80,4 +97,15 @@ export function checkListen({ server }: Config, web: WebSpec, isListenGiven: boo
     findings.push({ path: ['server', key], message, hint: `set server.${key} to "127.0.0.1:${port}" or "${other}"` })
   }
   return findings
+}
+
+/** Checks that each TLS address has an engine that can refuse the versions that it shall not speak. */
+export function checkVersions(config: Config, { servers }: WebSpec, listen: readonly ListenName[]): Finding[] {
+  if (config.tls.min_version !== '1.3') return []
+  const hasOwn = (name: string) => defaultServer(name, servers)?.minTlsVersion !== undefined
+  const address = listen.find((one) => one.isTls && engineOf(one, config) === 'uws' && !hasOwn(one.name))
+  if (address === undefined) return []
+  const message = `"1.3" is not available on engine "uws", which serves ${addressOfListenName(address.name)}`
+  const hint = address.engine === undefined ? 'set server.engine_tls = "node"' : 'set svc_engine node in its server'
+  return [{ path: ['tls', 'min_version'], message, hint }]
 }

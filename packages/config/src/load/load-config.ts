@@ -21,7 +21,7 @@ import { accessNotices } from './access-notices.ts'
 import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
-import { checkListen, type ListenName, listenNames } from './listen-names.ts'
+import { checkListen, checkVersions, engineOf, type ListenName, listenNames } from './listen-names.ts'
 import { loadPlugins, type PluginSet } from './load-plugins.ts'
 import { loadWeb, ruleSockets, withRuleUpstreams } from './load-web.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
@@ -110,10 +110,12 @@ async function resolveAll(
   const certificates = await loadCertificates(config, vhosts.web, Date.now())
   const plugins = await loadPlugins(config.plugins.directory)
   const isListenGiven = valueAt(document.data, ['server', 'listen']) !== undefined
+  const listen = listenNames(config, vhosts.web, isListenGiven)
   const checked = [
     ...checkConfig(config, vhosts.web, placeOf),
     ...(await checkWaf(config)),
     ...checkListen(config, vhosts.web, isListenGiven),
+    ...checkVersions(config, vhosts.web, listen),
     ...certificates.findings,
     ...plugins.findings,
     ...built.findings,
@@ -124,7 +126,6 @@ async function resolveAll(
     .filter(({ path }) => !followsFrom(path, knownPaths))
   const ofVhosts = [...vhosts.problems, ...built.problems, ...certificates.problems]
   if (known.length > 0 || late.length > 0 || ofVhosts.length > 0) return refuse(late, ofVhosts)
-  const listen = listenNames(config, vhosts.web, isListenGiven)
   return deepFreeze({
     ok: true,
     config,
@@ -136,7 +137,7 @@ async function resolveAll(
     listen,
     certificates: certificates.certificates,
     notices: [
-      ...noticesOf(config),
+      ...noticesOf(config, listen),
       ...directories.notices,
       ...proofNotices(config, listen),
       ...limitNotices(config, listen),
@@ -218,12 +219,12 @@ function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] 
 }
 
 /** Lists settings that are valid but probably not intended. */
-function noticesOf(config: Config): string[] {
+function noticesOf(config: Config, listen: readonly ListenName[]): string[] {
   const notices: string[] = []
   if (config.admin.enabled && config.admin.users.length === 0) {
     notices.push('admin.enabled is true but there is no user: "svc config credentials create" prints an [[admin.users]] entry')
   }
-  if (config.server.trusted_proxies.length > 0 && config.server.engine === 'uws') {
+  if (config.server.trusted_proxies.length > 0 && listen.some((name) => engineOf(name, config) === 'uws')) {
     notices.push('server.trusted_proxies is set: engine "node" is recommended behind a proxy, its parser is stricter')
   }
   return notices

@@ -18,7 +18,13 @@ export const server = section('Addresses, processes, request limits, directories
     .enum(['uws', 'node'])
     .default('uws')
     .describe(
-      'HTTP engine. "uws" is uWebSockets.js. "node" is node:http and node:http2, for HTTP/2 and for platforms without a uWebSockets.js binary.',
+      'HTTP engine of plain addresses. "uws" is uWebSockets.js. "node" is node:http, for HTTP/1.0 clients, strict parsing behind a proxy, and platforms without a uWebSockets.js binary.',
+    ),
+  engine_tls: z
+    .enum(['uws', 'node'])
+    .default('node')
+    .describe(
+      'HTTP engine of TLS addresses. "node" speaks HTTP/2 and HTTP/1.1, "uws" HTTP/1.1 alone, with several times the requests for each core. Both run side by side; a vhost file chooses for its addresses with http2 or svc_engine.',
     ),
   vhosts: z
     .array(filePath())
@@ -71,7 +77,7 @@ const certificate = z
 
 /** `[tls]`: certificates, of files and automatic ones. */
 export const tls = section('TLS certificates and versions.', {
-  min_version: z.enum(['1.2', '1.3']).default('1.2').describe('Lowest TLS version. "1.3" needs server.engine = "node".'),
+  min_version: z.enum(['1.2', '1.3']).default('1.2').describe('Lowest TLS version. "1.3" is not available on engine "uws".'),
   certs: z.array(certificate).default([]).describe('Certificates from files. SNI selects among them.'),
   auto: z.boolean().default(false).describe('Obtains certificates over ACME for host names that have none.'),
   email: z

@@ -2,7 +2,7 @@ import { isIPv6, Socket } from 'node:net'
 import { addressOfListenName, type HostPort, type ListenName, parseListenAddress } from '@svc/config'
 import { messageOf } from '@svc/core'
 import { SupervisorError, workerSocketFd } from '@svc/processes'
-import type { ListenAddress } from '@svc/protocol'
+import type { ServedAddress } from '@svc/protocol'
 
 /** A listening socket that the service manager has opened for this process. */
 export interface InheritedSocket extends HostPort {
@@ -98,7 +98,7 @@ export class InheritedSockets {
   }
 
   /** Returns those of the fresh addresses that have a socket. @throws SUP_SOCKETS if workers have closed it */
-  take(fresh: readonly ListenName[], all: readonly ListenName[]): ListenAddress[] {
+  take(fresh: readonly ListenName[], all: readonly ListenName[]): ServedAddress[] {
     return fresh.flatMap((name) => {
       const socket = this.#socketOf(name, all)
       if (socket === undefined) return []
@@ -106,7 +106,7 @@ export class InheritedSockets {
         throw new SupervisorError('SUP_SOCKETS', `${name.name} is a socket of systemd that was given up: restart to use it again`)
       }
       const { host = socket.host } = hostPortOf(name) ?? {}
-      return [{ ...name, host, port: socket.port, fd: workerSocketFd(this.#sockets.indexOf(socket)) }]
+      return [{ ...name, engine: 'node' as const, host, port: socket.port, fd: workerSocketFd(this.#sockets.indexOf(socket)) }]
     })
   }
 
@@ -117,7 +117,7 @@ export class InheritedSockets {
   }
 
   /** Notes that workers serve another generation now. Returns the addresses whose sockets they have closed. */
-  served(before: readonly ListenAddress[], now: readonly ListenAddress[]): ListenAddress[] {
+  served(before: readonly ServedAddress[], now: readonly ServedAddress[]): ServedAddress[] {
     const left = before.filter(({ fd }) => fd !== undefined && !now.some((address) => address.fd === fd))
     for (const { fd } of left) {
       const socket = this.#sockets.find((_, index) => workerSocketFd(index) === fd)

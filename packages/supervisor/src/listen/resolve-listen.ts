@@ -1,9 +1,16 @@
 import { once } from 'node:events'
 import { createServer, isIPv6 } from 'node:net'
-import { addressOfListenName, doAddressesOverlap, type HostPort, type ListenName, parseListenAddress } from '@svc/config'
+import {
+  addressOfListenName,
+  doAddressesOverlap,
+  type EngineName,
+  type HostPort,
+  type ListenName,
+  parseListenAddress,
+} from '@svc/config'
 import { codeOf, messageOf } from '@svc/core'
 import { freeSocketPath, SupervisorError } from '@svc/processes'
-import type { ListenAddress } from '@svc/protocol'
+import type { ListenAddress, ServedAddress } from '@svc/protocol'
 import type { ReservedPorts } from './reserved-ports.ts'
 
 const UNIX = 'unix:'
@@ -67,11 +74,23 @@ function isOursInPart(address: HostPort, held: readonly ListenAddress[]): boolea
   return held.some((other) => other.socket === undefined && doAddressesOverlap(address, other))
 }
 
-/** Keeps an address that is already open. */
-function kept(known: ListenAddress, { name, isTls }: ListenName): ListenAddress {
-  if ((known.isTls === true) === isTls) return known
-  const [before, after] = isTls ? ['plain HTTP', 'TLS'] : ['TLS', 'plain HTTP']
-  throw new SupervisorError('SUP_LISTEN', `${name} is served with ${before}: it can change to ${after} only by a restart`)
+/** An address with its engine. */
+interface WantedAddress extends ListenName {
+  readonly engine: EngineName
+}
+
+/**
+ * Keeps an address that is already open. Another engine opens a TCP address beside the one that leaves it, but not a unix socket, of which
+ * there is one only. Sockets of the service manager stay with their engine.
+ */
+function kept(known: ServedAddress, { name, isTls, engine }: WantedAddress): ServedAddress {
+  const refuse = (before: string, after: string) => {
+    throw new SupervisorError('SUP_LISTEN', `${name} is served ${before}: it can change to ${after} only by a restart`)
+  }
+  if ((known.isTls === true) !== isTls) refuse(`with ${isTls ? 'plain HTTP' : 'TLS'}`, isTls ? 'TLS' : 'plain HTTP')
+  if (known.engine === engine || known.fd !== undefined) return known
+  if (known.socket !== undefined) refuse(`by engine ${known.engine}`, `engine ${engine}`)
+  return { ...known, engine }
 }
 
 /**
@@ -98,25 +117,25 @@ export async function checkStillFree(
  * @throws SUP_LISTEN naming the address
  */
 export async function resolveListen(
-  names: readonly ListenName[],
-  held: readonly ListenAddress[],
+  names: readonly WantedAddress[],
+  held: readonly ServedAddress[],
   ports: ReservedPorts,
-): Promise<ListenAddress[]> {
-  const resolved: ListenAddress[] = []
+): Promise<ServedAddress[]> {
+  const resolved: ServedAddress[] = []
   for (const wanted of names) {
-    const { name, isTls } = wanted
+    const { name, isTls, engine } = wanted
     const known = held.find((address) => address.name === name)
     const socket = socketPath(name)
     if (known !== undefined) resolved.push(kept(known, wanted))
     else if (socket !== undefined) {
       await freeSocketPath(socket)
-      resolved.push({ name, host: '', port: 0, socket, isTls })
+      resolved.push({ name, host: '', port: 0, socket, isTls, engine })
     } else {
       const address = parseAddress(name)
       const taken = [...resolved, ...held].map(({ port }) => port)
       const port = address.port === 0 ? await reserve(name, address, taken, ports) : address.port
       if (address.port !== 0 && !isOursInPart(address, held)) await probe(name, address)
-      resolved.push({ name, host: address.host, port, isTls })
+      resolved.push({ name, host: address.host, port, isTls, engine })
     }
   }
   return resolved

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { LoadedConfig } from '@svc/config'
+import { engineOf, type LoadedConfig } from '@svc/config'
 import { asError, printable } from '@svc/core'
 import { lockDirectory, makeDirectories, makeModuleDirectory, removeSockets, ServiceRun, SupervisorError } from '@svc/processes'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
@@ -160,7 +160,8 @@ export class Master {
     for (const { name } of sockets.without(listen)) {
       logger.warn({ address: name }, 'systemd passed no socket for this address: its clients are refused during a restart')
     }
-    if (sockets.fds.length > 0 && config.server.engine === 'uws') {
+    const taken = sockets.take(listen, listen)
+    if (listen.some((one) => engineOf(one, config) === 'uws' && taken.some(({ name }) => name === one.name))) {
       logger.info({ sockets: sockets.fds.length }, 'engine node serves the sockets of systemd: engine uws cannot take them')
     }
     return sockets

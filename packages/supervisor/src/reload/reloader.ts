@@ -2,6 +2,7 @@ import {
   type Config,
   type ConfigProblem,
   configDiff,
+  engineOf,
   formatProblem,
   type ListenName,
   type LoadedCertificate,
@@ -45,7 +46,8 @@ export async function buildGeneration(
   { listen: held, loopToken, ports, certificates, sockets }: GenerationParts,
 ): Promise<GenerationSpec> {
   const fresh = loaded.listen.filter(({ name }) => !held.some((address) => address.name === name))
-  const listen = await resolveListen(loaded.listen, [...held, ...sockets.take(fresh, loaded.listen)], ports)
+  const wanted = loaded.listen.map((one) => ({ ...one, engine: engineOf(one, loaded.config) }))
+  const listen = await resolveListen(wanted, [...held, ...sockets.take(fresh, loaded.listen)], ports)
   const { config, sites, moduleDir, web, plugins } = loaded
   const tls = await certificates.tlsFor(listen, loaded)
   return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, plugins, tls })
@@ -148,7 +150,7 @@ export class Reloader {
   async #serveAgain(edit: Edit = async (served) => served): Promise<Outcome> {
     const { current, certificates } = this.#options
     const { moduleDir, listen, ...parts } = current()
-    const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
+    const names = listen.map(({ name, isTls, engine }) => ({ name, isTls: isTls === true, engine }))
     const { config, sites, web, plugins } = await edit(parts)
     const kept = { config, sites, moduleDir, web, plugins, listen: names, certificates: certificates.files }
     return this.#serve(kept, { changed: {}, needs_restart: [] })

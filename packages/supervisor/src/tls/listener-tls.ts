@@ -1,4 +1,12 @@
-import { type Config, certificateKey, type LoadedCertificate, plainHostnames, type ServerSpec, type WebSpec } from '@svc/config'
+import {
+  type Config,
+  certificateKey,
+  defaultServer,
+  type LoadedCertificate,
+  plainHostnames,
+  type ServerSpec,
+  type WebSpec,
+} from '@svc/config'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 
 /** Sources of the certificate for a name. */
@@ -62,7 +70,7 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
   for (const certificate of [...automatic, ...global]) table.add(certificate.names, certificate)
   for (const server of servers) if (hasPattern(server)) table.add(ofServer(server)?.names ?? [], ofServer(server))
 
-  const standard = defaultServer(address, servers)
+  const standard = defaultServer(address.name, servers)
   const fallback =
     (standard && ofServer(standard)) ??
     [
@@ -82,10 +90,4 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
     fallback: fallback.id,
     minVersion: standard?.minTlsVersion ?? config.tls.min_version,
   }
-}
-
-/** Returns the server for clients without a server name: as in nginx, the declared default, else the first. */
-function defaultServer({ name }: ListenAddress, servers: readonly ServerSpec[]): ServerSpec | undefined {
-  const isDefault = ({ listen }: ServerSpec) => listen.some((one) => one.address === name && one.isDefault)
-  return servers.find(isDefault) ?? servers[0]
 }

@@ -1,7 +1,9 @@
 import type { ReadingTools } from '../directives/directive-call.ts'
+import type { EngineName } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import { checkEngines } from './address-engines.ts'
 import type { ServerDraft } from './server.ts'
 import type { TakenSite } from './site-drafts.ts'
 
@@ -17,7 +19,8 @@ export interface ServerSurroundings {
   readonly taken: readonly TakenSite[]
   /** True if certificates come from elsewhere too: `tls.certs`, `tls.auto`, a site. */
   readonly hasCertificates: boolean
-  readonly engine: 'uws' | 'node'
+  /** Of TLS addresses for which no server names one. */
+  readonly engineTls: EngineName
 }
 
 /** Both forms that `.example.org` stands for. */
@@ -62,15 +65,24 @@ function checkDefaults(drafts: readonly ServerDraft[]): void {
   }
 }
 
-function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engine }: ServerSurroundings): void {
+/** The engines that servers name, by address. */
+function enginesOf(drafts: readonly ServerDraft[]): Map<string, EngineName> {
+  const listens = drafts.flatMap(({ listens }) => listens)
+  return new Map(listens.flatMap(({ address, choice }) => (choice === undefined ? [] : [[address, choice.engine]])))
+}
+
+function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }: ServerSurroundings): void {
+  const engines = enginesOf(drafts)
   for (const { spec, listens } of drafts) {
     const tls = listens.find(({ isTls }) => isTls)
     if (tls !== undefined && spec.certificate === undefined && !hasCertificates) {
       const hint = 'set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto'
       tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0, hint)
     }
-    if (tls !== undefined && spec.minTlsVersion === '1.3' && engine === 'uws') {
-      tls.call.fail('"ssl_protocols" without TLSv1.2 is not available on engine "uws"', undefined, 'set server.engine = "node"')
+    const onUws = listens.find((one) => one.isTls && (engines.get(one.address) ?? engineTls) === 'uws')
+    if (onUws !== undefined && spec.minTlsVersion === '1.3') {
+      const message = `"ssl_protocols" without TLSv1.2 is not available on engine "uws", which serves ${onUws.address}`
+      onUws.call.fail(message, undefined, 'set svc_engine node')
     }
   }
 }
@@ -92,6 +104,7 @@ function noticeMixedTls(drafts: readonly ServerDraft[], { problems }: ReadingToo
 export function checkServers(drafts: readonly ServerDraft[], surroundings: ServerSurroundings, tools: ReadingTools): void {
   checkHosts(drafts, surroundings)
   checkDefaults(drafts)
+  checkEngines(drafts.flatMap(({ listens }) => listens))
   checkTls(drafts, surroundings)
   noticeMixedTls(drafts, tools)
 }

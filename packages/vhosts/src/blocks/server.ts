@@ -5,6 +5,7 @@ import { settingsOfServer } from '../spec/walk.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { readListen } from '../values/addresses.ts'
+import { type EngineListen, engineListen } from './address-engines.ts'
 import type { Level } from './level.ts'
 import { type AppDraft, checkAuth, LocationReader, placeText } from './locations.ts'
 import { appOf, inheritedContent, settingsOf } from './settings.ts'
@@ -15,7 +16,7 @@ export interface ServerDraft {
   readonly spec: ServerSpec
   readonly call: DirectiveCall
   readonly level: Level
-  readonly listens: readonly serving.WrittenListen[]
+  readonly listens: readonly EngineListen[]
   readonly names: readonly serving.WrittenName[]
   readonly app: AppDraft | undefined
   /** Applications of its locations. */
@@ -53,7 +54,10 @@ export class ServerReader {
     const spec: ServerSpec = {
       site,
       place: placeText(this.#call),
-      listen: listens.map(({ address, isTls, isDefault }) => ({ address, isTls, isDefault })),
+      listen: listens.map(({ address, isTls, isDefault, choice }) => ({
+        ...{ address, isTls, isDefault },
+        ...(choice && { engine: choice.engine }),
+      })),
       names: names.map(({ spec }) => spec),
       name: first?.text ?? '',
       certificate: this.#certificate(),
@@ -77,10 +81,11 @@ export class ServerReader {
       seen.set(address, call)
     }
     const isTls = this.#parts.level.value(serving.ssl) === true
+    const { level } = this.#parts
     const isMissing = !(this.#call.directive.block ?? []).some(({ name }) => name.text === 'listen')
-    if (!isMissing) return isTls ? written.map((one) => ({ ...one, isTls })) : written
+    if (!isMissing) return written.map((one) => engineListen(level, isTls ? { ...one, isTls } : one))
     const usual = readListen([process.getuid?.() === 0 ? '*:80' : '*:8000'])
-    return 'error' in usual ? [] : [{ ...usual.listen, isTls, call: this.#call }]
+    return 'error' in usual ? [] : [engineListen(level, { ...usual.listen, isTls, isHttp2: false, call: this.#call })]
   }
 
   #certificate(): ServerSpec['certificate'] {

@@ -3,6 +3,7 @@ import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
 import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
+import * as engines from './engines.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
 import * as rewriting from './rewriting.ts'
@@ -52,6 +53,7 @@ function alsoInIf(one: Rule<unknown>): Rule<unknown> {
 const working: readonly Rule<unknown>[] = [
   ...Object.values(blocks),
   ...Object.values(serving),
+  ...Object.values(engines),
   ...Object.values(rewriting),
   ifBlock,
   ...Object.values(answers),

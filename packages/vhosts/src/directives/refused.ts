@@ -40,7 +40,6 @@ const REFUSED = byName({
   'use allow and deny, or map $remote_addr with patterns': 'geo',
   'compression is negotiated with each client': 'gunzip',
   'files are compressed on demand; .gz files next to them are ordinary files': 'gzip_static',
-  'set server.engine = "node", which supports HTTP/2 over TLS': 'http2',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'set [rate_limit] in the config file: one budget for each client address over all sites':
     'limit_conn limit_conn_zone limit_req limit_req_zone',

@@ -12,6 +12,7 @@ const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'
 
 /** A `listen` and where it is written. */
 export interface WrittenListen extends ListenSpec {
+  readonly isHttp2: boolean
   readonly call: DirectiveCall
 }
 
@@ -23,11 +24,8 @@ export const listen = rule<WrittenListen>('listen', {
   parse: (call) => {
     const read = readListen(call.args.map((_, index) => call.text(index)))
     if ('error' in read) return call.fail(shown(read.error), read.index, read.hint)
-    for (const name of read.ignored) {
-      const instead = name === 'http2' ? ': HTTP/2 needs TLS and server.engine = "node"' : ''
-      call.notice(`"${name}" of "listen" has no effect here${instead}`, `listen ${name}`)
-    }
-    return { ...read.listen, call }
+    for (const name of read.ignored) call.notice(`"${name}" of "listen" has no effect here`, `listen ${name}`)
+    return { ...read.listen, isHttp2: read.isHttp2, call }
   },
 })
 

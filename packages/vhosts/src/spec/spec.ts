@@ -43,12 +43,17 @@ interface ServerCertificateSpec {
   readonly at: { readonly cert: Place; readonly key: Place }
 }
 
+/** The engines by their names in the configuration. */
+export type EngineName = 'uws' | 'node'
+
 /** One `listen`. */
 export interface ListenSpec {
   /** Name of the listen address, the same for all servers that share it: "0.0.0.0:80", "[::]:80", "unix:/run/web.sock". */
   readonly address: string
   readonly isTls: boolean
   readonly isDefault: boolean
+  /** Engine that the server names for the address; absent: none. */
+  readonly engine?: EngineName
 }
 
 /** A name of `server_name`, lower case. */

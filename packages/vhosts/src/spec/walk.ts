@@ -15,3 +15,9 @@ function settingsOfSteps(steps: readonly RewriteStep[]): LocationSettings[] {
     step.kind !== 'if' ? [] : [...(step.settings === undefined ? [] : [step.settings]), ...settingsOfSteps(step.steps)],
   )
 }
+
+/** Returns the server of an address for clients without a server name: the declared default, else the first. */
+export function defaultServer(address: string, servers: readonly ServerSpec[]): ServerSpec | undefined {
+  const ofAddress = servers.filter(({ listen }) => listen.some((one) => one.address === address))
+  return ofAddress.find(({ listen }) => listen.some((one) => one.address === address && one.isDefault)) ?? ofAddress[0]
+}

@@ -3,12 +3,12 @@ import type { ListenSpec, UpstreamSpec } from '../spec/spec.ts'
 
 /** A `listen` as it was read, with its notices, or its mistake. */
 type ReadListen =
-  | { readonly listen: ListenSpec; readonly ignored: readonly string[] }
+  | { readonly listen: ListenSpec; readonly isHttp2: boolean; readonly ignored: readonly string[] }
   | { readonly error: string; readonly index: number; readonly hint?: string }
 
 const DEFAULT_PORT = 80
 const IGNORED =
-  /^(?:http2|spdy|reuseport|deferred|bind|(?:backlog|setfib|fastopen)=\d+|(?:rcvbuf|sndbuf)=\d+[km]?|(?:accept_filter|so_keepalive)=.+|ipv6only=(?:on|off))$/
+  /^(?:spdy|reuseport|deferred|bind|(?:backlog|setfib|fastopen)=\d+|(?:rcvbuf|sndbuf)=\d+[km]?|(?:accept_filter|so_keepalive)=.+|ipv6only=(?:on|off))$/
 
 function portOf(digits: string | undefined): number | undefined {
   if (digits === undefined) return DEFAULT_PORT
@@ -48,17 +48,19 @@ export function readListen(args: readonly string[]): ReadListen {
   if (typeof address !== 'string') return { ...address, index: 0 }
   let isTls = false
   let isDefault = false
+  let isHttp2 = false
   const ignored: string[] = []
   for (const [at, text] of args.slice(1).entries()) {
     const index = at + 1
     if (text === 'ssl') isTls = true
+    else if (text === 'http2') isHttp2 = true
     else if (text === 'default_server' || text === 'default') isDefault = true
     else if (IGNORED.test(text)) ignored.push(text.split('=')[0] ?? text)
     else if (text === 'proxy_protocol' || text === 'quic')
       return { error: `"${text}" is not supported in the "listen" directive`, index }
     else return { error: `invalid parameter "${text}" in "listen" directive`, index }
   }
-  return { listen: { address, isTls, isDefault }, ignored }
+  return { listen: { address, isTls, isDefault }, isHttp2, ignored }
 }
 
 /** An address to connect to, or its mistake. */

@@ -1,29 +1,29 @@
 import { join } from 'node:path'
-import type { Config } from '@svc/config'
+import type { Config, EngineName } from '@svc/config'
 import { asError } from '@svc/core'
 import type { Engine } from '@svc/engine'
-import type { GenerationSpec, ListenAddress } from '@svc/protocol'
+import type { GenerationSpec, ServedAddress } from '@svc/protocol'
 
 const MAX_LOST_BYTES = 32 * 1024 * 1024 // some three hundred exchanges of a few certificates
-
-type EngineName = Config['server']['engine']
 
 /** The generation, as far as addresses are concerned. */
 type ListenSpec = Pick<GenerationSpec, 'generation' | 'listen' | 'tls'>
 
 /**
- * The engines of a worker and its listen addresses over its generations. The first generation that is prepared says which engine serves its
- * addresses. Engine node serves the sockets of the service manager: uWebSockets.js can only listen on sockets that it opens, and the
- * kernel lets no other user open one beside those of the service manager, which belong to root.
- * New addresses are opened when a generation takes over and not before, so that a reload that is aborted never listened anywhere. Calls of
- * `prepare`, `open`, `serve` and `abandon` must follow one another.
+ * The engines of a worker, each made when the first address needs it, and the listen addresses over the generations. Engine node serves the
+ * sockets of the service manager: uWebSockets.js can only listen on sockets that it opens, and the kernel lets no other user open one beside
+ * those of the service manager, which belong to root.
+ * New addresses are opened when a generation takes over and not before, so that a reload that is aborted never listened anywhere. One that
+ * changes its engine is open on both for that moment. Calls of `prepare`, `open`, `serve` and `abandon` must follow one another.
  */
 export class WorkerEngine {
   readonly #make: (name: EngineName) => Promise<Engine>
   readonly #onListenFailure: (error: Error) => void
   readonly #engines = new Map<EngineName, Engine>()
-  #usual: EngineName = 'uws'
-  readonly #open = new Set<string>()
+  /** The engine that accepts the connections of each open address. */
+  readonly #open = new Map<string, Engine>()
+  /** Addresses that another engine has opened by now. */
+  #left: { readonly name: string; readonly engine: Engine }[] = []
   /** By generation and address: puts the certificates of a prepared generation in force. */
   readonly #certificates = new Map<number, Map<string, () => void>>()
   #isWornOut = false
@@ -42,8 +42,7 @@ export class WorkerEngine {
   }
 
   /** Readies the addresses and certificates of a generation. @throws ENGINE_BAD_CERTIFICATE */
-  async prepare({ generation, listen, tls }: ListenSpec, name: EngineName): Promise<void> {
-    if (this.#engines.size === 0) this.#usual = name
+  async prepare({ generation, listen, tls }: ListenSpec): Promise<void> {
     const certificates = new Map<string, () => void>()
     for (const address of listen) {
       const engine = await this.#engineOf(address)
@@ -67,9 +66,10 @@ export class WorkerEngine {
   async open({ generation, listen }: ListenSpec): Promise<void> {
     const isFirst = this.#open.size === 0
     for (const address of listen) {
-      if (this.#open.has(address.name)) continue
+      const engine = await this.#engineOf(address)
+      if (this.#open.get(address.name) === engine) continue
       try {
-        await this.#openOne(address, generation)
+        await this.#openOne(address, engine, generation)
       } catch (error) {
         if (isFirst) throw error
         this.#onListenFailure(asError(error))
@@ -77,14 +77,15 @@ export class WorkerEngine {
     }
   }
 
-  /** Puts the certificates in force, and stops listening on the addresses that the generation does not have. */
+  /** Puts the certificates in force, and stops listening on the addresses that the generation does not have, or has on another engine. */
   serve({ generation, listen }: ListenSpec): void {
     for (const [name, enforce] of this.#certificates.get(generation) ?? []) if (this.#open.has(name)) enforce()
     this.#certificates.clear()
-    for (const name of [...this.#open]) {
+    for (const { name, engine } of this.#left.splice(0)) engine.unlisten(name)
+    for (const [name, engine] of [...this.#open]) {
       if (listen.some((address) => address.name === name)) continue
       this.#open.delete(name)
-      for (const engine of this.#engines.values()) engine.unlisten(name)
+      engine.unlisten(name)
     }
   }
 
@@ -111,20 +112,20 @@ export class WorkerEngine {
     return sum
   }
 
-  async #engineOf({ fd }: ListenAddress): Promise<Engine> {
-    const name = fd === undefined ? this.#usual : 'node'
+  async #engineOf({ engine: name }: ServedAddress): Promise<Engine> {
     const engine = this.#engines.get(name) ?? (await this.#make(name))
     this.#engines.set(name, engine)
     return engine
   }
 
-  async #openOne(address: ListenAddress, generation: number): Promise<void> {
+  async #openOne(address: ServedAddress, engine: Engine, generation: number): Promise<void> {
     const certificates = this.#certificates.get(generation)
     certificates?.get(address.name)?.()
     certificates?.delete(address.name)
-    const engine = await this.#engineOf(address)
     await engine.listen(address)
-    this.#open.add(address.name)
+    const before = this.#open.get(address.name)
+    if (before !== undefined) this.#left.push({ name: address.name, engine: before })
+    this.#open.set(address.name, engine)
   }
 }
 

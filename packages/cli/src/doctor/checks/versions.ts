@@ -27,7 +27,8 @@ async function nativeVerdicts({ machine, installation, loaded }: Subject): Promi
   if (ran?.code !== 0) return [{ status: 'unknown', message: `native packages: Node.js cannot be started in ${installation}` }]
   const found = JSON.parse(ran.stdout) as Record<string, string>
   const remedy = `npm install --prefix ${shellWord(installation)}`
-  const needsUws = loaded === undefined || loaded.config.server.engine === 'uws'
+  const { engineOf } = await import('@svc/config')
+  const needsUws = loaded === undefined || loaded.listen.some((name) => engineOf(name, loaded.config) === 'uws')
   return Object.entries(found).flatMap(([name, error]): Verdict[] => {
     if (error === '') return [{ status: 'ok', message: `${name} works with this Node.js and glibc` }]
     if (name === 'isolated-vm') return [{ status: 'problem', message: `isolated-vm cannot be loaded: ${error}`, remedy }]
