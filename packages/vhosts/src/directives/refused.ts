@@ -50,7 +50,6 @@ const REFUSED = byName({
   'request fields are always forwarded; proxy_set_header with "" removes one': 'proxy_pass_request_headers',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
     'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
-  'set server.trusted_proxies in the config file': 'real_ip_header real_ip_recursive set_real_ip_from',
   'the operating system resolves host names; set DNS servers in /etc/resolv.conf': 'resolver',
   'the server drops slow clients by its own limits': 'send_timeout',
   'use map with patterns': 'split_clients',

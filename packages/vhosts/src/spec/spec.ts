@@ -111,6 +111,8 @@ export interface LocationSettings {
   readonly defaultType: string | undefined
   /** Of text; undefined: that of each file, and none elsewhere. */
   readonly charset: { readonly name: Template; readonly types: readonly string[] } | undefined
+  /** `set_real_ip_from`: undefined where it names no proxy. */
+  readonly realIp: RealIpSpec | undefined
   /** `allow` and `deny` in their order; the first that fits decides. */
   readonly access: readonly AccessRule[]
   /** `satisfy any`: one of `access` and `authBasic` is enough. */
@@ -230,6 +232,16 @@ export type ExpiresSpec =
   | { readonly kind: 'after'; readonly seconds: number; readonly isFromModified: boolean }
   /** `@15h30m`: at that time of day, in seconds. */
   | { readonly kind: 'daily'; readonly seconds: number }
+
+/** Proxies that name the address of the client, and the field in which they do. */
+export interface RealIpSpec {
+  /** Addresses, CIDRs and "unix:". */
+  readonly from: readonly string[]
+  /** Lower case. */
+  readonly field: string
+  /** True if addresses of such proxies in the field are passed over. */
+  readonly isRecursive: boolean
+}
 
 export interface AccessRule {
   readonly isAllowed: boolean

@@ -7,7 +7,7 @@ import { isNginxVariable, words } from './nginx-names.ts'
 /** Variables that every request has. */
 export const WEB_VARIABLES: ReadonlySet<string> = words(`
 args content_length content_type document_root document_uri fastcgi_path_info fastcgi_script_name host hostname https is_args
-nginx_version proxy_add_x_forwarded_for proxy_host proxy_port query_string realpath_root remote_addr remote_port remote_user
+nginx_version proxy_add_x_forwarded_for proxy_host proxy_port query_string realip_remote_addr realip_remote_port realpath_root remote_addr remote_port remote_user
 request_filename request_id request_method request_uri scheme server_addr server_name server_port server_protocol
 upstream_cache_status uri
 `)

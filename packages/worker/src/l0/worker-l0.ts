@@ -19,6 +19,7 @@ import { type Affinity, isNewVisit } from '../generation/affinity.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 import type { L0Admission, WorkerFacts } from '../request/l0-capture.ts'
+import type { RealIp } from '../request/real-ip.ts'
 import type { HitRequest } from '../request/request-log.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
@@ -166,7 +167,7 @@ export class WorkerL0 implements ReadyResponses {
     const { traffic } = entry.facts
     this.#counter = traffic
     const weight = traffic.takeWeight()
-    if (weight > 0) this.#countNames(ask, traffic, weight)
+    if (weight > 0) this.#countNames(ask, entry.facts, weight)
     const { tracer, generation } = this.#options
     const trace = tracer.isOn ? sampledTrace(tracer, ask, generation().trustedProxies) : undefined
     const isLogged = this.#options.log().isWritten && entry.facts.accessLogs.length > 0
@@ -292,23 +293,25 @@ export class WorkerL0 implements ReadyResponses {
     return this.#options.generation().trustedProxies.contains(address) ? this.#clientOf(ask).address : address
   }
 
-  #clientOf(ask: ReadyRequest): ClientInfo {
+  #clientOf(ask: ReadyRequest, realIp?: RealIp): ClientInfo {
     const { scheme, host } = ask
     const address = ask.countedAddress()
     const trusted = this.#options.generation().trustedProxies
-    if (!trusted.contains(address)) return { address, scheme, host, isPeerTrusted: false }
-    return clientOf({ scheme, host, remoteAddress: address, headers: ask.fieldList() }, trusted)
+    const client = trusted.contains(address)
+      ? clientOf({ scheme, host, remoteAddress: address, headers: ask.fieldList() }, trusted)
+      : { address, scheme, host, isPeerTrusted: false }
+    return realIp === undefined ? client : realIp.clientOf(client, ask.fieldList())
   }
 
-  #countNames(ask: ReadyRequest, counter: SiteCounter, weight: number): void {
-    const client = this.#clientOf(ask)
+  #countNames(ask: ReadyRequest, { traffic, realIp }: WorkerFacts, weight: number): void {
+    const client = this.#clientOf(ask, realIp)
     const origin = `${client.scheme}://${client.host}`
-    counter.recordNames({ path: ask.parsed.path, referrer: ask.field('referer'), origin, client: client.address }, weight)
+    traffic.recordNames({ path: ask.parsed.path, referrer: ask.field('referer'), origin, client: client.address }, weight)
   }
 
   #hitOf(ask: ReadyRequest, { facts }: Entry, trace: RequestTrace | undefined): HitRequest {
     const { method, parsed } = ask
-    const client = this.#clientOf(ask)
+    const client = this.#clientOf(ask, facts.realIp)
     const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
     return {
       requestId: givenId ?? (trace === undefined ? undefined : this.#options.makeRequestId()),

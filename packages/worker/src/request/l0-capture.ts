@@ -20,6 +20,7 @@ import type { CompressionTerms } from '../compression/index.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
+import type { RealIp } from './real-ip.ts'
 
 /** Notes of a worker on a response in L0, so that a hit is counted and logged like any other response. */
 export interface WorkerFacts extends L0Facts {
@@ -28,6 +29,8 @@ export interface WorkerFacts extends L0Facts {
   readonly pathGroup: string
   /** Access logs that requests for it are written to. */
   readonly accessLogs: LogNames
+  /** Finds the client behind proxies that a vhost file names. */
+  readonly realIp: RealIp | undefined
   /** True if it is for the path as it was spelled: normalised. */
   readonly isOfSpelling: boolean
   /** Terms on which it was compressed, or was not; undefined: those of the server. */
@@ -48,6 +51,7 @@ interface OfferingRequest {
   readonly pathGroup: string
   /** Access logs that requests for the same are written to. */
   readonly accessLogs: LogNames
+  readonly realIp: RealIp | undefined
   /** `scaling.session_cookie_name` */
   readonly affinityCookie: string
   /** True if another spelling of the same path may be answered otherwise. */
@@ -265,6 +269,7 @@ class AdmissionTicket {
       site: offering.site,
       pathGroup: offering.pathGroup,
       accessLogs: offering.accessLogs,
+      realIp: offering.realIp,
       isOfSpelling: offering.isOfSpelling,
       terms: offering.terms,
       get: this.#tools.metrics.series('GET', offering.pathGroup),

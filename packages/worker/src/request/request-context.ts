@@ -13,6 +13,7 @@ import { type EndedRequest, type FlowLog, type StageTrail, stagesOf } from './fl
 import { HeldWriter } from './held-writer.ts'
 import { L0Capture, type L0Passage } from './l0-capture.ts'
 import type { PluginPassage } from './plugin-passage.ts'
+import type { RealIp } from './real-ip.ts'
 import { requestSpan, stageSpans } from './request-spans.ts'
 import { cacheWord, finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
 import type { StageResult } from './stage-result.ts'
@@ -54,7 +55,10 @@ export class RequestContext {
   request: HttpRequest
   readonly body: ClientBody
   readonly generation: ServingGeneration
-  readonly client: ClientInfo
+  /** As the proxies in front of this server name it; those of a vhost file are known once its server is. */
+  client: ClientInfo
+  /** How vhost files find the client of a request for the same; undefined: they name no proxies. */
+  realIp: RealIp | undefined
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
   site: SiteRuntime | undefined
@@ -207,7 +211,7 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     const { admission } = this.#tools.l0
     if (admission === undefined || this.#l0.isWithdrawn) return false
-    const { client, generation, pathGroup, accessLogs } = this
+    const { client, generation, pathGroup, accessLogs, realIp } = this
     const { request } = this.exchange
     const site = this.site?.config.id ?? ''
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
@@ -220,6 +224,7 @@ export class RequestContext {
       site,
       pathGroup,
       accessLogs,
+      realIp,
       affinityCookie,
       isOfSpelling,
       terms: this.mayCompress ? this.compression : undefined,

@@ -1,3 +1,4 @@
+import { entryOf } from '@svc/core'
 import { CidrSet, parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
 import {
   type AccessRule,
@@ -8,9 +9,11 @@ import {
   type LocationSettings,
   type LocationSpec,
   LocationTable,
+  type RealIpSpec,
   type ServerSpec,
 } from '@svc/vhosts'
 import type { CompressionTerms } from '../compression/index.ts'
+import { RealIp } from '../request/real-ip.ts'
 import { compileCharset } from './charset.ts'
 import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
@@ -31,6 +34,7 @@ export interface CompiledLocation {
   readonly files: FilePaths | undefined
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly types: MediaTypes
+  readonly realIp: RealIp | undefined
   readonly access: AccessCheck | undefined
   readonly compression: CompressionTerms | undefined
   readonly addFields: FieldAdder | undefined
@@ -48,6 +52,8 @@ interface CompileTools {
   readonly files: FileLookup
   readonly handlers: LocationHandlers
   readonly types: MediaTypeTables
+  /** By what they are made of: a server's proxies are those of all its locations. */
+  readonly realIps: Map<string, RealIp>
 }
 
 /** Compiles the settings of a location, of an `if` in one, or of a server outside all locations. */
@@ -64,6 +70,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     files: files === undefined ? undefined : compileFilePaths(files, templates),
     index: (files?.index ?? []).map((name) => templates.of(name)),
     types,
+    realIp: compileRealIp(settings.realIp, tools),
     access: compileAccess(settings.access),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
     addFields: compileFields(settings, types, templates),
@@ -71,6 +78,10 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,
     fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
   }
+}
+
+function compileRealIp(spec: RealIpSpec | undefined, { realIps }: CompileTools): RealIp | undefined {
+  return spec === undefined ? undefined : entryOf(realIps, JSON.stringify(spec), () => new RealIp(spec))
 }
 
 /** True: a rule allows the client. False: one denies it. Undefined: no rule is about it. */

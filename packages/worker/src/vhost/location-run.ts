@@ -36,6 +36,7 @@ export class LocationRun extends PhaseRun {
     super(state, tools)
     this.#answerFromApp = answerFromApp
     const { context } = state
+    state.findClient(state.location)
     context.shapeHead = (head) => state.shape(head)
     context.showFailure = (status) => this.#showFailure(status)
   }
@@ -128,6 +129,7 @@ export class LocationRun extends PhaseRun {
   protected override visit(): Outcome {
     const { state } = this
     const { context } = state
+    state.findClient(state.location)
     const { access, settings } = state.location
     let isDenied = false
     if (access !== undefined) {

@@ -42,6 +42,8 @@ export class RunState implements Rewritable<CompiledLocation> {
   isBodyRefused = false
   /** An error has been seen in a location that has pages for errors: there is one page for each request. */
   hadError = false
+  /** Address of the peer, once a proxy of the vhost file has named the client. */
+  proxyAddress: string | undefined
   /** The status of every response from now on. */
   status: number | undefined
   /** Fields of an error that its page has too. */
@@ -107,6 +109,18 @@ export class RunState implements Rewritable<CompiledLocation> {
   endRewriting(): void {
     if (this.mustFindLocation) this.isPrefixValid = false
     this.mustFindLocation = false
+  }
+
+  /** Finds the client behind the proxies of a level, where no level before has found it. */
+  findClient({ realIp }: CompiledLocation): void {
+    const { context } = this
+    context.realIp = realIp
+    if (realIp === undefined || this.proxyAddress !== undefined) return
+    const { client } = context
+    const found = realIp.clientOf(client, context.request.headers)
+    if (found === client) return
+    this.proxyAddress = client.address
+    context.client = found
   }
 
   /** Counts a change of the path. False: there were too many. */

@@ -25,6 +25,8 @@ export interface VariableInput extends CaptureSink {
   sentHeaders: HeaderList
   /** True if the charset of a file is none that nginx would send. */
   isCharsetAdded: boolean
+  /** Address of the peer, where a proxy of the vhost file has named the client. */
+  readonly proxyAddress: string | undefined
   /** `$upstream_cache_status`. */
   readonly cacheWord: string
   /** True if numbered captures are escaped as arguments when they are read. */
@@ -83,6 +85,9 @@ const readers: Readonly<Record<string, VariableReader<VariableInput>>> = {
   remote_addr: own(({ context }) => context.client.address || 'unix:'),
   // The engines do not know it.
   remote_port: own(() => ''),
+  realip_remote_addr: own(({ context, proxyAddress }) => (proxyAddress ?? context.client.address) || 'unix:'),
+  // The engines do not know it.
+  realip_remote_port: own(() => ''),
   request_id: own(({ context }) => context.requestId),
   request_method: own((input) => input.method),
   server_protocol: own(({ context }) => `HTTP/${context.exchange.request.httpVersion.replace(/^2$/, '2.0')}`),
@@ -171,9 +176,10 @@ function proxyPort(input: VariableInput): string {
   return host === undefined ? '' : (/:(\d+)$/.exec(host)?.[1] ?? '80')
 }
 
-function forwardedFor({ context }: VariableInput): string {
+function forwardedFor({ context, proxyAddress }: VariableInput): string {
   const sent = allOf(context, 'x-forwarded-for', ', ')
-  const address = context.exchange.request.remoteAddress || 'unix:'
+  const peer = proxyAddress === undefined ? context.exchange.request.remoteAddress : context.client.address
+  const address = peer || 'unix:'
   return sent === '' ? address : `${sent}, ${address}`
 }
 

@@ -54,7 +54,8 @@ export class VhostRuntimes {
   async prepare(generation: ServingGeneration, handlers: LocationHandlers): Promise<void> {
     const { servers, maps, typeTables } = generation.spec.web
     const templates = new Templates(maps)
-    const tools = { templates, handlers, files: this.#shared.files, types: new MediaTypeTables(typeTables) }
+    const types = new MediaTypeTables(typeTables)
+    const tools = { templates, handlers, files: this.#shared.files, types, realIps: new Map() }
     const compiled = new Map<ServerSpec, CompiledServer>()
     const pacer = new Pacer()
     for (const spec of servers) {

@@ -1,0 +1,28 @@
+import { isCidr } from '@svc/http'
+import { rule } from './rule.ts'
+
+/** `set_real_ip_from`: an address, a CIDR or "unix:". */
+export const setRealIpFrom = rule('set_real_ip_from', {
+  args: 1,
+  isMany: true,
+  parse: (call) => {
+    const source = call.arg(0)
+    if (source === 'unix:') return source
+    return isCidr(source)
+      ? source.toLowerCase()
+      : call.invalidParameter(0, 'expected an address, a CIDR or "unix:"; host names are not resolved')
+  },
+})
+
+/** `real_ip_header`, in lower case. */
+export const realIpHeader = rule('real_ip_header', {
+  args: 1,
+  parse: (call) => {
+    if (call.arg(0) === 'proxy_protocol')
+      return call.fail('"real_ip_header proxy_protocol" is not available', 0, 'have the proxy send X-Forwarded-For')
+    return call.fieldName(0)?.toLowerCase()
+  },
+})
+
+/** `real_ip_recursive`. */
+export const realIpRecursive = rule('real_ip_recursive', { args: 1, parse: (call) => call.flag(0) })
