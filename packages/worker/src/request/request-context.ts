@@ -42,9 +42,6 @@ export interface ContextTools {
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
 
-/** Bucket of a request in metrics: a route pattern, or one of these. */
-type PathGroup = 'static' | 'proxy' | 'builtin' | 'other' | (string & {})
-
 /**
  * One request on its way through the pipeline: the exchange, the results of the stages, and the data for its log line. The
  * generation it began with stays with it to its end.
@@ -55,7 +52,6 @@ export class RequestContext {
   request: HttpRequest
   readonly body: ClientBody
   readonly generation: ServingGeneration
-  /** As the proxies in front of this server name it; those of a vhost file are known once its server is. */
   client: ClientInfo
   /** How vhost files find the client of a request for the same; undefined: they name no proxies. */
   realIp: RealIp | undefined
@@ -64,7 +60,8 @@ export class RequestContext {
   site: SiteRuntime | undefined
   /** The server of a vhost file that the host led to, with the captures of its name. */
   vhost: VhostMatch | undefined
-  pathGroup: PathGroup = 'other'
+  /** Bucket in metrics: a route pattern, "static", "proxy", "builtin" or "other". */
+  pathGroup = 'other'
   /** True if the rate limit has let it pass. */
   isAdmitted = false
   /** True for a request that the service makes of itself. */
@@ -212,16 +209,14 @@ export class RequestContext {
     const { admission } = this.#tools.l0
     if (admission === undefined || this.#l0.isWithdrawn) return false
     const { client, generation, pathGroup, accessLogs, realIp } = this
-    const { request } = this.exchange
-    const site = this.site?.config.id ?? ''
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
     const { session_cookie_name: affinityCookie } = generation.config.scaling
     const offering = {
-      request,
+      request: this.exchange.request,
       client,
       generation: generation.number,
-      site,
+      site: this.site?.config.id ?? '',
       pathGroup,
       accessLogs,
       realIp,
