@@ -1,3 +1,4 @@
+export type * from './contract/alerts.ts'
 export type * from './contract/control-plane.ts'
 export * from './contract/endpoint.ts'
 export type * from './contract/instance.ts'

@@ -70,6 +70,7 @@ const auditRecord = {
 } as const
 
 const began = { ok: true, token: 'a.b.c', expires_at: '1970-01-01T01:00:00.000Z', user }
+const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
 const id = { id: 'shop' }
 /** The key of the entry that the fake has. */
 export const key = Buffer.from(`${stored.layer}:${stored.key}`).toString('base64url')
@@ -164,6 +165,13 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'POST /__svc/admin/api/workers/:n/restart': { params: { n: 'w1' }, status: 202, answer: { ok: true, restart_id: 'r2' } },
   'GET /__svc/admin/api/overview': { answer: { ok: true, generation: 7, status: 'healthy' } },
   'GET /__svc/admin/api/config': { answer: readsConfig },
+  'GET /__svc/admin/api/alerts/silences': { answer: { ok: true } },
+  'POST /__svc/admin/api/alerts/silences': {
+    body: { name: 'site_unit_away', site: 'shop', until: inAnHour },
+    answer: { ok: true, id: 'abc', site: 'shop', until: inAnHour, reason: '' },
+    otherTenant: 404,
+  },
+  'DELETE /__svc/admin/api/alerts/silences/:id': { params: { id: 'abc' }, answer: { ok: true }, otherTenant: 404 },
   'GET /__svc/admin/api/config/values': {
     query: { q: 'Work', origin: 'file', limit: '1', cursor: '1' },
     answer: { ok: true, generation: 7, values: [configValues[1]], total: 3, cursor: 2 },

@@ -1,7 +1,7 @@
 import { AppError } from '@svc/core'
 import type { AnalyticsReport, AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, Follower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
-import { alerts, slos } from './alert-samples.ts'
+import { alertsOf, slos } from './alert-samples.ts'
 import { configOf } from './config-samples.ts'
 import { pluginsOf } from './plugin-samples.ts'
 import { tasksOf } from './task-samples.ts'
@@ -183,7 +183,7 @@ export class FakePlane implements ControlPlane {
 
   slos: ControlPlane['slos'] = async () => slos
 
-  alerts: ControlPlane['alerts'] = async () => ({ evaluated_at: '2026-01-01T00:00:00.000Z', alerts })
+  readonly alerts = alertsOf(this.calls)
 
   readonly logs: { -readonly [Key in keyof ControlPlane['logs']]: ControlPlane['logs'][Key] } = {
     page: async (filter, sinceMs, limit) => {

@@ -77,10 +77,10 @@ test('a tenant sees the alerts and objectives of its own sites, and none of othe
   const plane = new FakePlane()
   const slosOf = async (tenant: string) => (await planeOfTenant(plane, tenant).slos()).map(({ name }) => name)
   assert.deepEqual([await slosOf('acme'), await slosOf('nobody')], [['shop-up'], []])
-  const seen = async (tenant: string) => (await planeOfTenant(plane, tenant).alerts()).alerts.map(({ site }) => site)
+  const seen = async (tenant: string) => (await planeOfTenant(plane, tenant).alerts.report()).alerts.map(({ site }) => site)
   assert.deepEqual(await seen('acme'), ['shop'])
   assert.deepEqual(await seen('nobody'), [])
-  assert.equal((await plane.alerts()).alerts.length, 3)
+  assert.equal((await plane.alerts.report()).alerts.length, 3)
 })
 
 test('a tenant sees and changes rules of the firewall that are bound to its own sites', async () => {

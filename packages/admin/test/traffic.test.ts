@@ -41,7 +41,7 @@ test('a tenant reads analytics and the summary of its own sites, and nothing of 
 test('the summary counts the alerts that fire', async () => {
   const { json } = await get('/__svc/obs/summary')
   const { alerts, instance } = json as { alerts: unknown; instance: unknown }
-  assert.deepEqual(alerts, { firing: 1, pending: 1 })
+  assert.deepEqual(alerts, { firing: 1, pending: 1, silenced: 0 })
   assert.ok(instance !== undefined)
 })
 
@@ -55,7 +55,7 @@ test('the summary is sent as events at intervals, until the client leaves or the
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const stop = events(sink)
   await settled()
-  assert.deepEqual((sent[0] as { alerts: unknown }).alerts, { firing: 1, pending: 1 })
+  assert.deepEqual((sent[0] as { alerts: unknown }).alerts, { firing: 1, pending: 1, silenced: 0 })
   t.mock.timers.tick(4_999)
   await settled()
   assert.equal(sent.length, 1)

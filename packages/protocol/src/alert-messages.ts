@@ -1,5 +1,34 @@
 import { type Guarded, guard } from '@svc/core'
 
+/** The alert that a silence is about. */
+const silencedAlert = {
+  name: guard.string,
+  site: guard.nullable(guard.string),
+  subject: guard.string,
+}
+
+/** An alert that is not announced until a time. Times are RFC 3339 in UTC. */
+export const silence = guard.object({
+  id: guard.string,
+  ...silencedAlert,
+  until: guard.string,
+  reason: guard.string,
+  username: guard.string,
+  /** When it was made. */
+  at: guard.string,
+})
+export type Silence = Guarded<typeof silence>
+export type SilencedAlert = Pick<Silence, 'name' | 'site' | 'subject'>
+
+/** Silences an alert. */
+export const silenceOrder = guard.object({
+  ...silencedAlert,
+  until: guard.string,
+  reason: guard.string,
+  username: guard.string,
+})
+export type SilenceOrder = Guarded<typeof silenceOrder>
+
 /** An alert, built in or of the configuration. */
 const alert = guard.object({
   name: guard.string,
@@ -16,6 +45,8 @@ const alert = guard.object({
   /** The thing that it is about, if it can be about several: a certificate, a disk, an objective. */
   subject: guard.string,
   hint: guard.string,
+  /** Null: it is announced. */
+  silence: guard.nullable(guard.object({ id: guard.string, until: guard.string, reason: guard.string, username: guard.string })),
 })
 
 /** The alerts of the instance. */

@@ -1,5 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
-import { alertReport, sloReport } from './alert-messages.ts'
+import { alertReport, silence, silenceOrder, sloReport } from './alert-messages.ts'
 import { auditPage, auditRecord } from './audit-messages.ts'
 import {
   appReset,
@@ -263,6 +263,10 @@ export const masterMethods = {
   followFlows: method(flowFilter, guard.nothing),
   /** The alerts, as of their last evaluation. */
   alerts: method(guard.nothing, alertReport),
+  /** Answered when a restart does not forget it. */
+  silenceAlert: method(silenceOrder, silence),
+  silences: method(guard.nothing, guard.object({ silences: guard.arrayOf(silence) })),
+  endSilence: method(guard.object({ id: guard.string }), guard.object({ isFound: guard.boolean })),
   /** The service level objectives. */
   slos: method(guard.nothing, sloReport),
   /** Traffic that the worker has counted since its last report. */

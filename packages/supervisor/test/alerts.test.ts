@@ -276,7 +276,7 @@ function bench() {
     const names = { source: 'built_in', name: 'a', condition: '', unit: '', hint: 'act' } as const
     return [{ ...names, forMs: MINUTE, readings }]
   }
-  const alerts = new Alerts({ judge: () => judge(), clock, logger })
+  const alerts = new Alerts({ judge: () => judge(), silences: { of: () => undefined }, clock, logger })
   const read = async (isTrue: boolean | undefined, afterMs: number) => {
     readings = isTrue === undefined ? undefined : isTrue ? [{ subject: 's', site: 'shop', value: 1, isTrue }] : []
     clock.advance(afterMs)

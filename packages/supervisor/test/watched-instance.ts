@@ -139,8 +139,10 @@ export class WatchedInstance {
     const tasks = { failing: this.failingTasks }
     const analytics = this.#openAnalytics(config.server.state_dir)
     const plugins = new SwitchedPlugins({ spec, announce: async () => undefined, logger })
+    const silences = { of: () => undefined }
     const { losses } = this
-    this.parts = { spec, workers, hosts, losses, certificates, reloader, metrics, analytics, caches, tasks, plugins }
+    const watched = { losses, certificates, analytics, caches, tasks, plugins, silences }
+    this.parts = { spec, workers, hosts, reloader, metrics, ...watched }
     this.#watch()
     t.after(() => this.parts.analytics.close())
     t.after(() => Promise.all([workers.stop(), hosts.stop()]))

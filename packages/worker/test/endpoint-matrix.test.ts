@@ -193,7 +193,7 @@ test('an endpoint that names something of a tenant answers 404 to another tenant
 })
 
 /** Operations that find out what a request names. */
-const reading = new Set(['sites.list', 'sites.ofHost', 'entries.find', 'waf.rules'])
+const reading = new Set(['sites.list', 'sites.ofHost', 'entries.find', 'waf.rules', 'alerts.report', 'alerts.silences'])
 
 test('no answer to a tenant names a site of another, nor its label or tenant', async (t) => {
   const { server } = await start(t)

@@ -2,7 +2,6 @@ import type { User } from '@svc/auth'
 import type { Guarded } from '@svc/core'
 import type { RequestBody } from '@svc/http'
 import type {
-  AlertReport,
   AnalyticsReport,
   AppReset,
   AuditPage,
@@ -43,6 +42,7 @@ import type {
   TrafficQuery,
   UpstreamSummary,
 } from '@svc/protocol'
+import type { Alerts } from './alerts.ts'
 import type { Instance } from './instance.ts'
 import type { Plugins, Tasks } from './switched-parts.ts'
 import type { Waf } from './waf.ts'
@@ -350,8 +350,7 @@ export interface ControlPlane {
   readonly audit: Audit
   readonly logs: Logs
   readonly flows: Flows
-  /** Rejects if the master is unreachable. */
-  alerts(): Promise<AlertReport>
+  readonly alerts: Alerts
   /** The service level objectives. Rejects if the master is unreachable. */
   slos(): Promise<readonly SloStatus[]>
   /** The traffic of sites. Rejects if the master is unreachable. */

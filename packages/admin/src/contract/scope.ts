@@ -1,6 +1,7 @@
 import type { Caller } from '@svc/auth'
 import type { LogFilter } from '@svc/protocol'
 import { AdminError } from '../errors/errors.ts'
+import type { Alerts } from './alerts.ts'
 import type {
   ControlPlane,
   Flows,
@@ -138,6 +139,22 @@ function flowsFor(flows: Flows, own: Sites): Flows {
   }
 }
 
+function alertsFor(alerts: Alerts, own: Sites): Alerts {
+  const silences = async () => ofOwnSites(own, await alerts.silences())
+  return {
+    report: async () => {
+      const report = await alerts.report()
+      return { ...report, alerts: ofOwnSites(own, report.alerts) }
+    },
+    silences,
+    silence: async (order) => {
+      requireSite(own, order.site ?? '')
+      return alerts.silence(order)
+    },
+    endSilence: async (id) => (await silences()).some((silence) => silence.id === id) && alerts.endSilence(id),
+  }
+}
+
 function wafFor(waf: Waf, own: Sites): Waf {
   const ofWhole = 'change rules that are bound to no site'
   const rules = () => waf.rules().filter(({ site }) => site !== undefined && own.list().some(({ id }) => id === site))
@@ -200,10 +217,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
     logs: logsFor(plane.logs, sites),
     flows: flowsFor(plane.flows, sites),
-    alerts: async () => {
-      const report = await plane.alerts()
-      return { ...report, alerts: ofOwnSites(sites, report.alerts) }
-    },
+    alerts: alertsFor(plane.alerts, sites),
     slos: async () => ofOwnSites(sites, await plane.slos()),
     summary: (query) => plane.summary({ sites: ownAmong(sites, query.sites) }),
     analytics: (query) => plane.analytics({ ...query, sites: ownAmong(sites, query.sites) }),

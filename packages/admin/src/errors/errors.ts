@@ -12,6 +12,10 @@ export const AdminError = errorClass('AdminError', {
   UNKNOWN_SESSION: { status: 404, exposable: true, template: 'no {kind} has the id "{jti}"' },
   /** No stored response has this key, or it belongs to another tenant than the user. */
   UNKNOWN_ENTRY: { status: 404, exposable: true, template: 'no stored response has the key "{key}"' },
+  /** The server watches no such alert, or it is about no site of the user's tenant. */
+  UNKNOWN_ALERT: { status: 404, exposable: true, template: 'there is no alert {alert}: see GET /__svc/obs/alerts' },
+  /** There is no such silence, or it is about no site of the user's tenant. */
+  UNKNOWN_SILENCE: { status: 404, exposable: true, template: 'no silence has the id "{id}"' },
   /** The firewall has no such rule, or it is bound to no site of the user's tenant. */
   UNKNOWN_RULE: { status: 404, exposable: true, template: 'the firewall has no rule "{id}"' },
   /** The panel has no page of this name. */

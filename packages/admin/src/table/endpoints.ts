@@ -1,5 +1,7 @@
 import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
 import { panelSubpage } from '../endpoints/admin/[page].ts'
+import { endSilence } from '../endpoints/admin/alerts/silences/[id].ts'
+import { silenceAlert, silences } from '../endpoints/admin/alerts/silences.ts'
 import { panelAsset } from '../endpoints/admin/assets/[file].ts'
 import { audit } from '../endpoints/admin/audit.ts'
 import { cacheEntry, dropCacheEntry } from '../endpoints/admin/cache/entries/[key].ts'
@@ -210,6 +212,9 @@ const fixed: readonly Endpoint[] = [
   taskRuns,
   plugins,
   changePlugin,
+  silences,
+  silenceAlert,
+  endSilence,
   configValues,
   configDiff,
   audit,

@@ -76,6 +76,12 @@ export const SupervisorError = errorClass('SupervisorError', {
   },
   /** A value that was to be overridden could not be put into service: the one before holds. */
   SUP_OVERRIDE: { status: 422, exposable: true },
+  /** There are too many silences of alerts. */
+  SUP_SILENCE_LIMIT: {
+    status: 409,
+    exposable: true,
+    template: 'there are {max} silences already: end others, or wait until they end',
+  },
   /** A change cannot be saved in the state directory: the value before holds. */
   SUP_STATE: { status: 503, retryable: true, template: 'failed to save {file}: {why}' },
   /** The key is not overridden. */

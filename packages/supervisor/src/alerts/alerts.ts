@@ -1,8 +1,9 @@
 import { asError, type Clock } from '@svc/core'
-import type { AlertReport } from '@svc/protocol'
+import type { AlertReport, Silence } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { type AlertStatus, type Moment, newsOf, nextStatus } from './alert-state.ts'
 import type { Reading, Rule } from './rule.ts'
+import type { Silences } from './silences.ts'
 
 /** Pause between two evaluations. */
 const EVERY_MS = 15_000
@@ -21,6 +22,7 @@ interface Tracked {
 interface AlertsOptions {
   /** Judges all conditions. May be slow: the next evaluation waits for it. */
   readonly judge: () => Promise<readonly Rule[]>
+  readonly silences: Pick<Silences, 'of'>
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -87,7 +89,7 @@ export class Alerts {
 
   /** The alerts, those that fire first. */
   report(): AlertReport {
-    const alerts = Array.from(this.#tracked.values(), alertOf)
+    const alerts = Array.from(this.#tracked.values(), (tracked) => alertOf(tracked, this.#silenceOf(tracked)))
     alerts.sort((one, other) => order[one.state] - order[other.state] || (one.name < other.name ? -1 : 1))
     return { evaluated_at: this.#evaluatedAt === undefined ? null : rfc3339(this.#evaluatedAt), alerts }
   }
@@ -118,10 +120,16 @@ export class Alerts {
 
   #keep(key: string, tracked: Tracked, monotonic: number): void {
     const { logger } = this.#options
-    const news = newsOf(tracked.isAnnounced, tracked.status, monotonic)
+    const found = newsOf(tracked.isAnnounced, tracked.status, monotonic)
+    // The log says it when the silence ends, if it fires still.
+    const news = found === 'fired' && this.#silenceOf(tracked) !== undefined ? undefined : found
     if (news === 'fired') logger.warn({ ...factsOf(tracked), hint: tracked.rule.hint }, 'an alert fires')
     if (news === 'resolved') logger.info(factsOf(tracked), 'an alert is resolved')
     this.#tracked.set(key, news === undefined ? tracked : { ...tracked, isAnnounced: news === 'fired' })
+  }
+
+  #silenceOf({ rule: { name }, reading: { site, subject } }: Tracked): Silence | undefined {
+    return this.#options.silences.of({ name, site: site ?? null, subject })
   }
 }
 
@@ -134,8 +142,10 @@ function rfc3339(at: number): string {
   return new Date(at).toISOString()
 }
 
-function alertOf({ status, reading, rule }: Tracked): Alert {
+function alertOf({ status, reading, rule }: Tracked, silence: Silence | undefined): Alert {
   const { name, source, unit, hint } = rule
   const { site = null, subject, value } = reading
-  return { name, source, state: status.state, since: rfc3339(status.at), value, unit, site, subject, hint }
+  const shown = silence && { id: silence.id, until: silence.until, reason: silence.reason, username: silence.username }
+  const facts = { name, source, state: status.state, since: rfc3339(status.at), value, unit, site, subject, hint }
+  return { ...facts, silence: shown ?? null }
 }

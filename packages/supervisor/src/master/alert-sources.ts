@@ -17,6 +17,7 @@ export type WatchedParts = Pick<
   MasterParts,
   'spec' | 'workers' | 'hosts' | 'losses' | 'certificates' | 'reloader' | 'metrics' | 'analytics'
 > & {
+  readonly silences: Pick<MasterParts['silences'], 'of'>
   readonly tasks: Pick<MasterParts['tasks'], 'failing'>
   readonly plugins: Pick<MasterParts['plugins'], 'failed'>
   readonly caches: { readonly instances: Pick<Instances, 'problem'> | undefined }
@@ -96,7 +97,7 @@ export function makeAlerts(
       ...metricRules.judge(configured, snapshots, { monotonic: clock.monotonic(), siteOf: site }),
     ]
   }
-  const alerts = new Alerts({ judge, clock, logger })
+  const alerts = new Alerts({ judge, silences: { of: (alert) => parts().silences.of(alert) }, clock, logger })
   stack.push('alerts', () => alerts.close())
   return { alerts, slos }
 }

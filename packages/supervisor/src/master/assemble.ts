@@ -40,7 +40,7 @@ import { hostHandlers, workerHandlers } from './handlers.ts'
 import { IsolateLosses } from './instance-health.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 import { makeRateLimits } from './rate-limits.ts'
-import { makeAudit, makeConfigChecks, startAnalytics } from './records.ts'
+import { makeConfigChecks, openRecords, startAnalytics } from './records.ts'
 import { makeReleases } from './releases.ts'
 import { RenderHosts, type RenderHostsOptions, sharedSites } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
@@ -362,7 +362,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const common = { spec, workers, hosts, flowFeed, losses, clock, startedAt, logger, logs, overrides, effective, certificates }
   const deployment = await makeReleases(options, reloader, hosts)
   const heapSnapshots = new HeapSnapshots(spec().config.server.state_dir, () => clock.now())
-  const records = { metrics, ...counts, analytics, heapSnapshots, audit: await makeAudit(options), configChecks }
+  const records = { metrics, ...counts, analytics, heapSnapshots, configChecks, ...(await openRecords(options)) }
   const own = { caches, reloader, restarts, sessions, changes, served, surveys, tasks, plugins, ...records, ...deployment }
   const parts: MasterParts = { ...common, ...own, ...makeAlerts(() => parts, deps, stack) }
   return { parts, watcher }

@@ -4,6 +4,7 @@ import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { Alerts } from '../alerts/alerts.ts'
+import type { Silences } from '../alerts/silences.ts'
 import type { Analytics } from '../analytics/analytics.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { ConfigChecks } from '../config-check/config-checks.ts'
@@ -83,6 +84,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly analytics: Analytics
   readonly audit: AuditLog
   readonly alerts: Alerts
+  readonly silences: Silences
   readonly slos: Slos
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides

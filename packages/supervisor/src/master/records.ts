@@ -1,4 +1,5 @@
 import type { CloseStack } from '@svc/core'
+import { Silences } from '../alerts/silences.ts'
 import { Analytics } from '../analytics/analytics.ts'
 import { AuditLog } from '../audit/audit-log.ts'
 import { ConfigChecks } from '../config-check/config-checks.ts'
@@ -18,8 +19,14 @@ export function makeConfigChecks({ deps: { options }, stack }: RecordParts): Con
   return checks
 }
 
-/** The audit log. */
-export async function makeAudit({ deps, access, stack }: RecordParts): Promise<AuditLog> {
+/** The audit log, and the silences of alerts. */
+export async function openRecords(parts: RecordParts): Promise<{ readonly audit: AuditLog; readonly silences: Silences }> {
+  const { clock, logger } = parts.deps
+  const { state_dir: stateDir } = parts.access.get().config.server
+  return { audit: await openAudit(parts), silences: await Silences.open({ stateDir, clock, logger }) }
+}
+
+async function openAudit({ deps, access, stack }: RecordParts): Promise<AuditLog> {
   const { clock, logger } = deps
   const { config } = access.get()
   const areaOf = (name: string) => {

@@ -223,7 +223,12 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     },
     logs: logsOf(parts),
     flows: flowsOf(parts),
-    alerts: () => master.call('alerts', undefined, ANSWER),
+    alerts: {
+      report: () => master.call('alerts', undefined, ANSWER),
+      silences: async () => (await master.call('silences', undefined, ANSWER)).silences,
+      silence: (order) => master.call('silenceAlert', order, ANSWER),
+      endSilence: async (id) => (await master.call('endSilence', { id }, ANSWER)).isFound,
+    },
     slos: async () => (await master.call('slos', undefined, ANSWER)).slos,
     analytics: (query) => master.call('analytics', query, ANSWER),
     summary: (query) => master.call('summary', query, ANSWER),

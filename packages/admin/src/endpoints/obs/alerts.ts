@@ -22,8 +22,9 @@ export const alerts = endpoint({
           site: z.nullable(z.string()),
           subject: z.string(),
           hint: z.string(),
+          silence: z.nullable(z.object({ id: z.string(), until: z.iso.datetime(), reason: z.string(), username: z.string() })),
         }),
       ),
     }),
-  handle: async (plane) => ok(await plane.alerts()),
+  handle: async (plane) => ok(await plane.alerts.report()),
 })

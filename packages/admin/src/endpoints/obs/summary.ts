@@ -30,7 +30,7 @@ export const summary = endpoint({
         hit_ratio: z.nullable(z.object({ l0: z.number(), isr: z.number(), proxy: z.number() })),
       }),
       sites: byState(),
-      alerts: z.object({ firing: z.int(), pending: z.int() }),
+      alerts: z.object({ firing: z.int(), pending: z.int(), silenced: z.int() }),
       instance: z.optional(
         z.object({
           workers: byState(),
@@ -49,9 +49,11 @@ export const summary = endpoint({
 })
 
 async function reportOf(plane: ControlPlane): Promise<Record<string, unknown>> {
-  const [report, { alerts }] = await Promise.all([plane.summary({}), plane.alerts()])
-  const countOf = (state: 'firing' | 'pending') => alerts.filter((alert) => alert.state === state).length
-  return { ...report, alerts: { firing: countOf('firing'), pending: countOf('pending') } }
+  const [report, { alerts }] = await Promise.all([plane.summary({}), plane.alerts.report()])
+  const announced = alerts.filter(({ silence }) => silence === null)
+  const countOf = (state: 'firing' | 'pending') => announced.filter((alert) => alert.state === state).length
+  const silenced = alerts.filter(({ silence, state }) => silence !== null && state !== 'ok').length
+  return { ...report, alerts: { firing: countOf('firing'), pending: countOf('pending'), silenced } }
 }
 
 /** Sends a summary now and after each interval, until the function that it returns is called or the master is unreachable. */

@@ -12,7 +12,7 @@ export const configValues = endpoint({
   path: '/__svc/admin/api/config/values',
   group: 'admin',
   access: 'super_admin',
-  summary: 'Lists the values in service, secrets as `***`, and where each comes from.',
+  summary: 'Lists the values in service with their sources.',
   query: () =>
     z.strictObject({
       q: z.optional(text('A part of the key, or of the place: a file, a variable.', 200)),

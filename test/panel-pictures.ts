@@ -1,0 +1,104 @@
+// Takes the pictures of docs/panel.md from a seeded server. Run it after a change of the look of the panel:
+//   npm run build && bin/node test/panel-pictures.ts [PAGE...]
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Cleanup, startBrowser } from '@svc/testkit'
+import type { Browser, Page } from 'playwright-core'
+import { logIn, settled } from './panel-browser.ts'
+import { startBusyInstance, visit } from './panel-seed/instance.ts'
+import { palettePng } from './panel-seed/palette-png.ts'
+
+const outDir = process.env['PICTURES_DIR'] ?? new URL('../docs/images/panel/', import.meta.url).pathname
+const { pages } = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8')) as {
+  readonly pages: readonly string[]
+}
+const wanted = process.argv.slice(2)
+
+/** Colours and window of a picture. */
+interface Frame {
+  readonly name: string
+  readonly scheme: 'light' | 'dark'
+  readonly width: number
+  readonly height: number
+}
+
+const frames: readonly Frame[] = [
+  { name: 'light', scheme: 'light', width: 1280, height: 900 },
+  { name: 'dark', scheme: 'dark', width: 1280, height: 900 },
+  { name: 'phone', scheme: 'light', width: 390, height: 844 },
+]
+
+/** Picture and address of each page. */
+async function targetsOf(page: Page): Promise<readonly (readonly [name: string, path: string])[]> {
+  const get = (path: string) => page.evaluate(`fetch('/__svc/admin/api/${path}').then((answer) => answer.json())`)
+  const { flows } = (await get('flows?reason=slow&limit=1')) as { readonly flows: readonly { readonly request_id: string }[] }
+  const { entries } = (await get('cache/entries?tag=products&limit=1')) as {
+    readonly entries: readonly { readonly key: string }[]
+  }
+  const queries: Readonly<Record<string, string>> = {
+    site: '?id=shop&tab=releases',
+    flows: `?reason=slow&request=${flows[0]?.request_id}`,
+    caches: `?tag=products&entry=${entries[0]?.key}`,
+    tasks: '?task=refresh-stock',
+    logs: '?level=info',
+  }
+  const admin = pages.map((name) => [name, `/__svc/admin/${name}${queries[name] ?? ''}`] as const)
+  return [['login', '/__svc/admin/login'], ['overview', '/__svc/admin'], ['dashboard', '/__svc/obs/dashboard'], ...admin]
+}
+
+async function take(page: Page, file: string): Promise<number> {
+  const png = (await page.screenshot({ animations: 'disabled' })).toString('base64')
+  // The browser is the decoder.
+  const decode = `(async () => {
+    const image = new Image()
+    image.src = 'data:image/png;base64,${png}'
+    await image.decode()
+    const canvas = new OffscreenCanvas(image.width, image.height)
+    const context = canvas.getContext('2d')
+    context.drawImage(image, 0, 0)
+    const { data } = context.getImageData(0, 0, image.width, image.height)
+    let text = ''
+    for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192))
+    return { width: image.width, height: image.height, base64: btoa(text) }
+  })()`
+  const decoder = await page.context().newPage()
+  const found = (await decoder.evaluate(decode)) as { readonly width: number; readonly height: number; readonly base64: string }
+  await decoder.close()
+  const bytes = palettePng({ ...found, data: Buffer.from(found.base64, 'base64') })
+  writeFileSync(file, bytes)
+  return bytes.byteLength
+}
+
+async function takeAll(browser: Browser, url: string, password: string): Promise<void> {
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(`${url}/__svc/admin/login`)
+  await logIn(page, 'alice', password)
+  await page.waitForURL('**/__svc/admin')
+  const visitor = await (await browser.newContext()).newPage()
+  for (const [name, path] of await targetsOf(page)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue
+    const shown = name === 'login' ? visitor : page
+    for (const { name: frame, scheme, width, height } of frames) {
+      await shown.emulateMedia({ colorScheme: scheme })
+      await shown.setViewportSize({ width, height })
+      await shown.goto(url + path)
+      await settled(shown)
+      if (await shown.locator('.plot').count()) await shown.waitForSelector('canvas')
+      await shown.mouse.move(0, 0)
+      const bytes = await take(shown, join(outDir, `${name}-${frame}.png`))
+      process.stdout.write(`${name}-${frame}.png ${bytes}\n`)
+    }
+  }
+}
+
+const ends: (() => unknown)[] = []
+const cleanup: Cleanup = { after: (end: () => unknown) => void ends.push(end) }
+try {
+  mkdirSync(outDir, { recursive: true })
+  const { url, password } = await startBusyInstance(cleanup)
+  const browser = await startBrowser(cleanup, process.env['CHROMIUM'] ?? '/usr/bin/chromium')
+  await visit(url)
+  await takeAll(browser, url, password)
+} finally {
+  for (const end of ends.reverse()) await end()
+}
