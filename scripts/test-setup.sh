@@ -16,6 +16,8 @@ need() { # need <package> <command>...: the package counts as there when one of 
 need nginx-light nginx
 need redis-server redis-server
 need php-fpm php-fpm php-fpm8.2 php-fpm8.4 php-fpm8.3 php-fpm8.1
+need uwsgi-core uwsgi
+[ -f /usr/lib/uwsgi/plugins/python3_plugin.so ] || missing="$missing uwsgi-plugin-python3"
 need openssl openssl
 need curl curl
 need bsdutils script

@@ -8,6 +8,7 @@ const packages = {
   'redis-server': { packageName: 'redis-server', names: ['redis-server'] },
   'redis-cli': { packageName: 'redis-tools', names: ['redis-cli'] },
   'php-fpm': { packageName: 'php-fpm', names: ['php-fpm', 'php-fpm8.2', 'php-fpm8.4', 'php-fpm8.3', 'php-fpm8.1'] },
+  uwsgi: { packageName: 'uwsgi-core uwsgi-plugin-python3', names: ['uwsgi'] },
   nginx: { packageName: 'nginx-light', names: ['nginx'] },
   curl: { packageName: 'curl', names: ['curl'] },
   openssl: { packageName: 'openssl', names: ['openssl'] },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ErrorLines } from '../src/fastcgi/error-lines.ts'
+import { ErrorLines } from '../src/cgi/error-lines.ts'
+import { RequestTexts } from '../src/cgi/request-texts.ts'
+import { fastcgi } from '../src/fastcgi/fastcgi-gateway.ts'
 import { FastcgiReader } from '../src/fastcgi/fastcgi-reader.ts'
 import { encodeParams, RECORD, recordHead, requestBeginning } from '../src/fastcgi/record.ts'
-import { RequestTexts } from '../src/fastcgi/request-params.ts'
 import type { AnswerEvents } from '../src/http/answer-parser.ts'
 import { RepeatedHead } from '../src/http/repeated-head.ts'
 import type { OriginRequest } from '../src/origin/origin.ts'
@@ -246,7 +247,9 @@ const cgi = (...params: (readonly [string, string])[]) => ({
   onErrorLine: () => undefined,
 })
 /** The parameters of a request as they are sent, in their order. */
-const sentParams = (sent: OriginRequest) => [...decodedParams({ records: recordsIn(new RequestTexts().of(sent, false)) })]
+const sentParams = (sent: OriginRequest) => [
+  ...decodedParams({ records: recordsIn(new RequestTexts(fastcgi).of(sent, false) ?? '') }),
+]
 const body = (length: number) => ({ isPresent: true, length, read: () => undefined })
 
 test('fields become parameters, where none of that name is configured and no other name comes to the same', () => {
@@ -269,11 +272,11 @@ test('fields become parameters, where none of that name is configured and no oth
 })
 
 test('a request is serialised again when it differs from the previous one', () => {
-  const texts = new RequestTexts()
+  const texts = new RequestTexts(fastcgi)
   const own = cgi(['P', '1'], ['REQUEST_METHOD', 'HEAD'])
   const headers = Object.freeze([['x-a', '1']] as const)
   const paramsOf = (changed: Partial<OriginRequest>) =>
-    recordsIn(texts.of(request({ method: 'HEAD', headers, cgi: own, ...changed }), true))
+    recordsIn(texts.of(request({ method: 'HEAD', headers, cgi: own, ...changed }), true) ?? '')
       .map(({ type, content }) => `${type} ${content.toString('latin1')}`)
       .join('; ')
   const first = paramsOf({})

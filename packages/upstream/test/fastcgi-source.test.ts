@@ -4,7 +4,8 @@ import { systemClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
 import { responseSourceContract, tempDir, waitFor } from '@svc/testkit'
 import { UpstreamGroups } from '../src/balance/upstream-groups.ts'
-import { FastcgiOrigin } from '../src/fastcgi/fastcgi-origin.ts'
+import { fastcgi } from '../src/fastcgi/fastcgi-gateway.ts'
+import { GatewayOrigin } from '../src/gateway/gateway-origin.ts'
 import { HttpConnections } from '../src/http/http-connections.ts'
 import { parseNextUpstream } from '../src/http/origin-settings.ts'
 import { record, startWire } from './fastcgi-wire.ts'
@@ -33,7 +34,9 @@ responseSourceContract('a FastCGI application', {
     const spec = groupOf([server(application.address)])
     const groups = new UpstreamGroups([spec], { clock: systemClock, onForgotten: (group) => connections.drop([group]) })
     const dir = join(tempDir(t), 'bodies')
-    const origin = new FastcgiOrigin({
+    const origin = new GatewayOrigin({
+      gateway: fastcgi,
+      tls: undefined,
       group: groups.named(spec.name),
       connections,
       timeouts: { connectMs: 60_000, sendMs: 60_000, readMs: 60_000 },

@@ -23,14 +23,16 @@ function fieldOf(text: string, field: string, name: string): string {
 
 function entries(): Entry[] {
   const [, ...sections] = page.split(/^### /m)
-  return sections.map((section) => {
-    const name = /^\S+/.exec(section)?.[0] ?? ''
-    fieldOf(section, 'Default', name)
-    return {
+  return sections.flatMap((section) => {
+    const title = /^\S+/.exec(section)?.[0] ?? ''
+    fieldOf(section, 'Default', title)
+    const also = /^- Also:/m.test(section) ? fieldOf(section, 'Also', title) : ''
+    const names = [title, ...[...also.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)]
+    return names.map((name) => ({
       name,
-      syntaxes: [...fieldOf(section, 'Syntax', name).matchAll(/`([^`]+)`/g)].map(([, text = '']) => text),
-      contexts: fieldOf(section, 'Context', name).split(', '),
-    }
+      syntaxes: [...fieldOf(section, 'Syntax', title).matchAll(/`([^`]+)`/g)].map(([, text = '']) => text),
+      contexts: fieldOf(section, 'Context', title).split(', '),
+    }))
   })
 }
 

@@ -66,6 +66,8 @@ test('unset directives of a proxy have their defaults', async (t) => {
     httpVersion: '1.1',
     isBuffered: true,
     isVerified: false,
+    maxTries: 0,
+    triesMs: 0,
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],

@@ -56,6 +56,11 @@ export class UpstreamGroup {
     return this.#peers.length
   }
 
+  /** Milliseconds of a monotonic clock. */
+  now(): number {
+    return this.#clock.monotonic()
+  }
+
   /** The servers with their state, in the order of the configuration. */
   states(): PeerState[] {
     const now = this.#clock.monotonic()

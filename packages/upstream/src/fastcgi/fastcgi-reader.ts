@@ -1,8 +1,8 @@
 import type { HeaderList } from '@svc/http'
+import { findHeadEnd, parseCgiHead } from '../cgi/cgi-head.ts'
 import type { AnswerHead } from '../http/answer-head.ts'
 import type { AnswerEvents, AnswerReader, ParserState } from '../http/answer-parser.ts'
 import type { RepeatedHead } from '../http/repeated-head.ts'
-import { findHeadEnd, parseCgiHead } from './cgi-head.ts'
 import { RECORD, REQUEST_ID } from './record.ts'
 import { type RecordEvents, RecordSplitter } from './record-splitter.ts'
 

@@ -1,3 +1,5 @@
+import type { Param } from '../cgi/gateway.ts'
+
 /** Types of records (FastCGI 1.0, section 8). */
 export const RECORD = {
   beginRequest: 1,
@@ -22,9 +24,6 @@ const KEEP_CONNECTION = 1
 /** Lengths from here on take four bytes. */
 const LONG_LENGTH = 0x80
 const LONG_MARK = 0x80
-
-/** A name of a parameter with its value, one character for each byte. */
-export type Param = readonly [name: string, value: string]
 
 /** The head of a record, one character for each byte. `length` of its content, at most 65535; nothing is padded. */
 export function recordHead(type: number, length: number): string {

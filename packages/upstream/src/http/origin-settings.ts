@@ -33,10 +33,17 @@ export interface NextUpstream {
   readonly onStatus: ReadonlySet<number>
   /** Also requests with POST, LOCK and PATCH. */
   readonly evenOnce: boolean
+  /** Most servers that are tried. */
+  readonly maxTries: number
+  /** Milliseconds from the beginning of the request after which no other server is tried. */
+  readonly limitMs: number
 }
 
-/** Reads the words of `proxy_next_upstream` or `fastcgi_next_upstream`. */
-export function parseNextUpstream(words: readonly string[]): NextUpstream {
+/**
+ * Reads the words of `..._next_upstream`.
+ * @param limits `..._next_upstream_tries` and `..._next_upstream_timeout`; 0: no limit
+ */
+export function parseNextUpstream(words: readonly string[], limits = { maxTries: 0, triesMs: 0 }): NextUpstream {
   const isOn = !words.includes('off')
   const has = (word: string) => isOn && words.includes(word)
   const statuses = words.flatMap((word) => (isOn && /^http_\d{3}$/.test(word) ? [Number(word.slice(5))] : []))
@@ -46,5 +53,7 @@ export function parseNextUpstream(words: readonly string[]): NextUpstream {
     onBadAnswer: has('invalid_header'),
     onStatus: new Set(statuses),
     evenOnce: has('non_idempotent'),
+    maxTries: limits.maxTries || Number.POSITIVE_INFINITY,
+    limitMs: limits.triesMs || Number.POSITIVE_INFINITY,
   }
 }

@@ -22,12 +22,16 @@ export class ServerAttempts {
   readonly #request: Pick<OriginRequest, 'method' | 'clientAddress'>
   /** True if the request may be sent once more although it may have had its effect. */
   readonly isRepeatable: boolean
+  /** Milliseconds of the group's clock; 0 where no time counts. */
+  readonly #startedAt: number
   #tried: readonly Peer[] = noPeers
   #current: Peer | undefined
 
   constructor(settings: AttemptSettings, request: Pick<OriginRequest, 'method' | 'clientAddress'>) {
     this.#settings = settings
     this.#request = request
+    const { group, nextUpstream } = settings
+    this.#startedAt = nextUpstream.limitMs === Number.POSITIVE_INFINITY ? 0 : group.now()
     this.isRepeatable = settings.nextUpstream.evenOnce || !NOT_REPEATED.has(request.method)
   }
 
@@ -69,7 +73,10 @@ export class ServerAttempts {
   }
 
   get #hasAnother(): boolean {
-    return this.#tried.length < this.#settings.group.size
+    const { group, nextUpstream } = this.#settings
+    const { maxTries, limitMs } = nextUpstream
+    if (this.#tried.length >= Math.min(group.size, maxTries)) return false
+    return limitMs === Number.POSITIVE_INFINITY || group.now() - this.#startedAt < limitMs
   }
 
   #isSkipped({ code }: UpstreamError): boolean {

@@ -1,6 +1,6 @@
 import type { HeaderList, RequestBody, ResponseSink } from '@svc/http'
 
-/** Parameters of a FastCGI application beside the fields of a request. */
+/** Parameters of a CGI application beside the fields of a request. */
 export interface CgiContext {
   /** One character for each byte. */
   readonly params: readonly (readonly [name: string, value: string])[]
@@ -21,7 +21,7 @@ export interface OriginRequest {
   readonly body: RequestBody | undefined
   /** Address of the client, for groups that choose a server by it; undefined: the request has no client (a revalidation). */
   readonly clientAddress?: string | undefined
-  /** For FastCGI applications alone; code that forwards the request in another form keeps it. */
+  /** For CGI applications alone; code that forwards the request in another form keeps it. */
   readonly cgi?: CgiContext | undefined
 }
 

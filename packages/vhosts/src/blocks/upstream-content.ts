@@ -1,9 +1,13 @@
+import * as gateways from '../directives/gateways.ts'
 import * as proxying from '../directives/proxying.ts'
+import { families, type UpstreamFamily } from '../directives/upstream-family.ts'
 import type { PassTarget } from '../directives/upstreams.ts'
 import type {
   CacheSpec,
   ContentSpec,
+  GatewayKind,
   LocationMatch,
+  PassSpec,
   ProxySpec,
   Template,
   UpstreamTarget,
@@ -15,7 +19,7 @@ import type { Level } from './level.ts'
 const MINUTE_MS = 60_000
 const NEXT_BY_DEFAULT = ['error', 'timeout']
 
-function timeouts(level: Level, family: proxying.UpstreamFamily): UpstreamTimeouts {
+function timeouts(level: Level, family: UpstreamFamily): UpstreamTimeouts {
   return {
     connectMs: level.value(family.connectTimeout) ?? MINUTE_MS,
     readMs: level.value(family.readTimeout) ?? MINUTE_MS,
@@ -23,7 +27,7 @@ function timeouts(level: Level, family: proxying.UpstreamFamily): UpstreamTimeou
   }
 }
 
-function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | undefined {
+function cacheSpec(level: Level, family: UpstreamFamily): CacheSpec | undefined {
   const name = level.value(family.cache)
   if (name === undefined || name === 'off') return undefined
   const useStale = level.nearest(family.cacheUseStale).flat()
@@ -38,7 +42,7 @@ function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | u
 }
 
 /** The words of `..._next_upstream` without `off`, which stands for none. */
-function nextUpstream(level: Level, family: proxying.UpstreamFamily): readonly string[] {
+function nextUpstream(level: Level, family: UpstreamFamily): readonly string[] {
   const words = level.nearest(family.nextUpstream).flat()
   if (words.length === 0) return NEXT_BY_DEFAULT
   return words.includes('off') ? [] : words
@@ -74,44 +78,54 @@ function checkUri({ call, host, uri }: PassTarget, match: LocationMatch, level: 
   }
 }
 
-/** Resolves `proxy_pass` or `fastcgi_pass` of a location, with all that it inherits. */
-export function upstreamContent(level: Level, pass: PassTarget, target: UpstreamTarget, match: LocationMatch): ContentSpec {
-  if (pass.scheme === 'fastcgi') {
-    const family = proxying.fastcgiFamily
-    return {
-      kind: 'fastcgi',
-      target,
-      ...timeouts(level, family),
-      params: level.nearest(proxying.fastcgiParam),
-      index: level.value(proxying.fastcgiIndex),
-      splitPathInfo: level.value(proxying.fastcgiSplitPathInfo),
-      nextUpstream: nextUpstream(level, family),
-      hideHeaders: level.nearest(family.hideHeader),
-      ignoredFields: level.nearest(family.ignoreHeaders).flat(),
-      passHeaders: level.nearest(family.passHeader),
-      interceptsErrors: level.value(family.interceptErrors) ?? false,
-      cache: cacheSpec(level, family),
-    }
+/** The settings that all protocols have. */
+function passSpec(level: Level, family: UpstreamFamily, target: UpstreamTarget): PassSpec {
+  return {
+    target,
+    ...timeouts(level, family),
+    nextUpstream: nextUpstream(level, family),
+    maxTries: level.value(family.nextTries) ?? 0,
+    triesMs: level.value(family.nextTimeout) ?? 0,
+    hideHeaders: level.nearest(family.hideHeader),
+    passHeaders: level.nearest(family.passHeader),
+    ignoredFields: level.nearest(family.ignoreHeaders).flat(),
+    interceptsErrors: level.value(family.interceptErrors) ?? false,
+    cache: cacheSpec(level, family),
   }
+}
+
+function gatewayContent(level: Level, kind: GatewayKind, target: UpstreamTarget, isTls: boolean): ContentSpec {
+  return {
+    kind,
+    ...passSpec(level, families[kind], target),
+    params: level.nearest(gateways.params[kind]),
+    index: kind === 'fastcgi' ? level.value(gateways.fastcgiIndex) : undefined,
+    splitPathInfo: kind === 'fastcgi' ? level.value(gateways.fastcgiSplitPathInfo) : undefined,
+    packet: {
+      modifier1: level.value(gateways.uwsgiModifier1) ?? 0,
+      modifier2: level.value(gateways.uwsgiModifier2) ?? 0,
+      string: level.value(gateways.uwsgiString) ?? '',
+    },
+    isTls,
+  }
+}
+
+/** Resolves `proxy_pass`, `fastcgi_pass` or their like of a location, with all that it inherits. */
+export function upstreamContent(level: Level, pass: PassTarget, target: UpstreamTarget, match: LocationMatch): ContentSpec {
+  const { scheme } = pass
+  if (scheme === 'suwsgi') return gatewayContent(level, 'uwsgi', target, true)
+  if (scheme === 'fastcgi' || scheme === 'uwsgi' || scheme === 'scgi') return gatewayContent(level, scheme, target, false)
   checkUri(pass, match, level)
-  const family = proxying.proxyFamily
   return {
     kind: 'proxy',
-    scheme: pass.scheme,
-    target,
+    scheme,
+    ...passSpec(level, families.proxy, target),
     uri: pass.uri,
-    ...timeouts(level, family),
     setHeaders: level.nearest(proxying.proxySetHeader),
     httpVersion: level.value(proxying.proxyHttpVersion) ?? '1.1',
     isBuffered: level.value(proxying.proxyBuffering) ?? true,
     // The default of nginx.
     isVerified: false,
-    nextUpstream: nextUpstream(level, family),
     redirects: redirects(level, pass, match),
-    hideHeaders: level.nearest(family.hideHeader),
-    ignoredFields: level.nearest(family.ignoreHeaders).flat(),
-    passHeaders: level.nearest(family.passHeader),
-    interceptsErrors: level.value(family.interceptErrors) ?? false,
-    cache: cacheSpec(level, family),
   }
 }

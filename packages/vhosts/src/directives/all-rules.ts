@@ -4,6 +4,7 @@ import * as blocks from './blocks.ts'
 import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
 import * as engines from './engines.ts'
+import * as gateways from './gateways.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
 import * as realIp from './real-ip.ts'
@@ -11,9 +12,10 @@ import * as rewriting from './rewriting.ts'
 import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
 import { defaultType, typesBlock } from './types.ts'
+import { families } from './upstream-family.ts'
 import * as upstreams from './upstreams.ts'
 
-const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
+const { params, ...gatewayRules } = gateways
 
 /** The contexts of nginx as they are called here; in a vhost file there is no `http {}`. */
 const CONTEXTS: Readonly<Record<string, Context>> = {
@@ -63,9 +65,10 @@ const working: readonly Rule<unknown>[] = [
   typesBlock,
   defaultType,
   ...Object.values(upstreams),
-  ...Object.values(proxyRules),
-  ...Object.values(proxyFamily),
-  ...Object.values(fastcgiFamily),
+  ...Object.values(proxying),
+  ...Object.values(gatewayRules),
+  ...Object.values(params),
+  ...Object.values(families).flatMap((family): Rule<unknown>[] => Object.values(family)),
 ].map(alsoInIf)
 
 const ignored = [...NO_EFFECT].flatMap(([name, reason]) =>

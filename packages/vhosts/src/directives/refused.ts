@@ -18,8 +18,6 @@ const REFUSED = byName({
     'proxy_cookie_domain proxy_cookie_flags proxy_cookie_path',
   'the method of the request is forwarded': 'proxy_method',
   'the body of the request is forwarded': 'proxy_set_body fastcgi_pass_request_body fastcgi_pass_request_headers',
-  'a request is tried once on each server of its group; the timeouts bound its time':
-    'proxy_next_upstream_timeout proxy_next_upstream_tries fastcgi_next_upstream_timeout fastcgi_next_upstream_tries',
   'a request ends when its client disconnects': 'proxy_ignore_client_abort fastcgi_ignore_client_abort',
   'files are not written by requests': 'proxy_store proxy_store_access fastcgi_store fastcgi_store_access',
   'the cache decides about keys, locks and revalidation itself; see docs/caching.md': `proxy_cache_background_update
@@ -44,7 +42,7 @@ const REFUSED = byName({
   'set [rate_limit] in the config file: one budget for each client address over all sites':
     'limit_conn limit_conn_zone limit_req limit_req_zone',
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
-  'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass scgi_pass uwsgi_pass',
+  'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
   'slashes are always merged': 'merge_slashes',
   'request bodies are always forwarded': 'proxy_pass_request_body',
   'request fields are always forwarded; proxy_set_header with "" removes one': 'proxy_pass_request_headers',

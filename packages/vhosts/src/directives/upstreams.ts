@@ -1,11 +1,10 @@
-import type { Template, UpstreamServerSpec } from '../spec/spec.ts'
-import { formatPlace } from '../syntax/config-problem.ts'
+import type { GatewayKind, Template, UpstreamServerSpec } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { PLAIN_SERVER, readUpstreamAddress } from '../values/addresses.ts'
 import { parseCount } from '../values/numbers.ts'
-import { isConstant, leadingText } from '../values/template.ts'
-import { isSaidByClient } from '../variables/variable-table.ts'
+import { leadingText } from '../values/template.ts'
 import type { DirectiveCall } from './directive-call.ts'
+import { noticeOpen } from './open-target.ts'
 import { MANY, rule } from './rule.ts'
 
 const HTTP_PORT = 80
@@ -59,11 +58,11 @@ export const leastConn = rule<'least_conn'>('least_conn', { ...balance, parse: (
 /** `ip_hash`. */
 export const ipHash = rule<'ip_hash'>('ip_hash', { ...balance, parse: () => 'ip_hash' })
 
-/** The destination of `proxy_pass` or `fastcgi_pass`. */
+/** The destination of `proxy_pass`, `fastcgi_pass` and their like. */
 export interface PassTarget {
   readonly call: DirectiveCall
   /** `computed`: variables make the scheme, which is part of `host` then. */
-  readonly scheme: 'http' | 'https' | 'computed' | 'fastcgi'
+  readonly scheme: 'http' | 'https' | 'computed' | GatewayKind | 'suwsgi'
   /** Host as written, with variables or without. */
   readonly host: Template
   /** URI part of `proxy_pass`. */
@@ -94,15 +93,6 @@ function splitAtUri(template: Template): { host: Template; uri: Template | undef
   return { host: template, uri: undefined }
 }
 
-/** Notices an address that the client chooses: any that this machine can reach. */
-function noticeOpen(call: DirectiveCall, host: Template): void {
-  const said = host.flatMap((piece) => (typeof piece !== 'string' && isSaidByClient(piece.variable) ? [piece.variable] : []))
-  const [name] = said
-  if (name === undefined) return
-  const message = `"$${name}" lets the client choose the server that "${call.name}" connects to, any that is reachable; restrict it with a map`
-  call.notice(message, `${call.name} ${formatPlace(call.place)}`)
-}
-
 const pass = { in: ['location'], args: 1, slot: 'content' } as const
 
 /** `proxy_pass`. */
@@ -124,19 +114,5 @@ export const proxyPass = rule<PassTarget>('proxy_pass', {
     noticeOpen(call, host)
     const isPlain = scheme === 'http'
     return { call, scheme: isPlain ? 'http' : 'https', host, uri, defaultPort: isPlain ? HTTP_PORT : HTTPS_PORT }
-  },
-})
-
-/** `fastcgi_pass`. */
-export const fastcgiPass = rule<PassTarget>('fastcgi_pass', {
-  ...pass,
-  parse: (call) => {
-    const host = call.template(0)
-    if (host === undefined) return undefined
-    if (host.length === 0) return call.fail('no host in upstream ""', 0)
-    if (isConstant(host) && /^https?:\/\//.test(leadingText(host)))
-      return call.fail('invalid URL prefix', 0, 'fastcgi_pass takes an address without scheme')
-    noticeOpen(call, host)
-    return { call, scheme: 'fastcgi', host, uri: undefined, defaultPort: 0 }
   },
 })

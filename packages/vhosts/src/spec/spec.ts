@@ -1,4 +1,9 @@
 import type { Place } from '../syntax/config-problem.ts'
+import type { PatternSpec, Template } from './template.ts'
+import type { UpstreamContent, UpstreamSpec } from './upstream-spec.ts'
+
+export type * from './template.ts'
+export type * from './upstream-spec.ts'
 
 /**
  * Vhost files as every process gets them: read, checked and resolved. Plain data; inheritance between the levels is done
@@ -19,21 +24,6 @@ export interface WebSpec {
 
 /** Media types by the ending of a file's name, in lower case. Of several for one ending the last counts. */
 export type TypeTable = readonly (readonly [ending: string, type: string])[]
-
-/** Text with variables: pieces of text, and names without `$`. Captures of regular expressions are "1" to "9". */
-export type Template = readonly (string | { readonly variable: string })[]
-
-/**
- * A regular expression, translated to JavaScript's grammar over bytes. Matching one takes bounded time only in a process that runs
- * with V8's `--enable-experimental-regexp-engine-on-excessive-backtracks`.
- */
-export interface PatternSpec {
-  readonly source: string
-  /** "" from vhost files: case is within the pattern, because V8's bounded matcher knows no "i". */
-  readonly flags: string
-  /** Named captures: they become variables. */
-  readonly names: readonly string[]
-}
 
 /** `ssl_certificate` and `ssl_certificate_key`. */
 interface ServerCertificateSpec {
@@ -265,98 +255,7 @@ export type ContentSpec =
   | { readonly kind: 'files' }
   /** `svc_app`: id of the application's site. */
   | { readonly kind: 'app'; readonly site: string }
-  | ({ readonly kind: 'proxy' } & ProxySpec)
-  | ({ readonly kind: 'fastcgi' } & FastcgiSpec)
-
-/** Destination of requests. */
-export type UpstreamTarget =
-  /** Name of an upstream. `host`: as written, for `$proxy_host`. */
-  | { readonly kind: 'fixed'; readonly upstream: string; readonly host: string }
-  /** Written with variables: an upstream's name or `host:port`, found for each request. */
-  | { readonly kind: 'computed'; readonly host: Template }
-
-export interface UpstreamTimeouts {
-  readonly connectMs: number
-  readonly readMs: number
-  readonly sendMs: number
-}
-
-export interface ProxySpec extends UpstreamTimeouts {
-  /** `computed`: the computed host of the target begins with it. */
-  readonly scheme: 'http' | 'https' | 'computed'
-  readonly target: UpstreamTarget
-  /**
-   * URI part; it stands for the part of the path that the location matched, or, where it or the host has variables, for the whole
-   * target. undefined: the path goes on as it came. A computed host may turn out to have a URI part as well, from its first "/" on.
-   */
-  readonly uri: Template | undefined
-  /** Fields of the request to the upstream as written; an empty value removes the field. Host and Connection, if not here, have nginx's defaults. */
-  readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
-  readonly httpVersion: '1.0' | '1.1'
-  readonly isBuffered: boolean
-  /** True if the certificate of an upstream behind `https` has to be valid for its name or address. */
-  readonly isVerified: boolean
-  /** Words of `proxy_next_upstream`; [] for "off". */
-  readonly nextUpstream: readonly string[]
-  /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
-  readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
-  readonly hideHeaders: readonly string[]
-  /** Lower case: fields that clients see though they are hidden by default. */
-  readonly passHeaders: readonly string[]
-  /** Lower case: fields of responses that go to the client but have no effect here (`proxy_ignore_headers`). */
-  readonly ignoredFields: readonly string[]
-  /** True if responses whose status has an `error_page` are replaced by it. */
-  readonly interceptsErrors: boolean
-  readonly cache: CacheSpec | undefined
-}
-
-export interface FastcgiSpec extends UpstreamTimeouts {
-  readonly target: UpstreamTarget
-  readonly params: readonly { readonly name: string; readonly value: Template; readonly isIfNotEmpty: boolean }[]
-  readonly index: Template | undefined
-  readonly splitPathInfo: PatternSpec | undefined
-  readonly nextUpstream: readonly string[]
-  readonly hideHeaders: readonly string[]
-  /** Lower case: fields that clients see though they are hidden by default. */
-  readonly passHeaders: readonly string[]
-  /** Lower case: fields of responses that go to the client but have no effect here (`proxy_ignore_headers`). */
-  readonly ignoredFields: readonly string[]
-  /** True if responses whose status has an `error_page` are replaced by it. */
-  readonly interceptsErrors: boolean
-  readonly cache: CacheSpec | undefined
-}
-
-/** `proxy_cache` or `fastcgi_cache` that is on. */
-export interface CacheSpec {
-  /** Entries of one zone are not found in another. */
-  readonly zone: string
-  readonly valid: readonly { readonly statuses: readonly number[] | 'any'; readonly seconds: number }[]
-  /** Words of `proxy_cache_use_stale`; [] for "off". */
-  readonly useStale: readonly string[]
-  readonly bypass: readonly Template[]
-  readonly noCache: readonly Template[]
-  /** Lower case: fields of responses that do not count. */
-  readonly ignoredFields: readonly string[]
-}
-
-export interface UpstreamSpec {
-  readonly name: string
-  readonly balance: 'round_robin' | 'least_conn' | 'ip_hash'
-  /** Idle connections kept for each worker; undefined: the default of the protocol. */
-  readonly keepalive: number | undefined
-  readonly servers: readonly UpstreamServerSpec[]
-}
-
-export interface UpstreamServerSpec {
-  /** "host:port", with brackets for IPv6, or "unix:/path". */
-  readonly address: string
-  readonly weight: number
-  /** 0: failures are not counted. */
-  readonly maxFails: number
-  readonly failTimeoutMs: number
-  readonly isBackup: boolean
-  readonly isDown: boolean
-}
+  | UpstreamContent
 
 /** `map`: `$variable` from `source`. */
 export interface MapSpec {

@@ -1,4 +1,4 @@
-import type { LocationSettings, LocationSpec, RewriteStep, ServerSpec } from './spec.ts'
+import type { ContentSpec, LocationSettings, LocationSpec, RewriteStep, ServerSpec, UpstreamContent } from './spec.ts'
 
 /** All locations of a server, those inside others behind them. */
 export function locationsOf({ locations }: Pick<ServerSpec, 'locations'>): LocationSpec[] {
@@ -20,4 +20,9 @@ function settingsOfSteps(steps: readonly RewriteStep[]): LocationSettings[] {
 export function defaultServer(address: string, servers: readonly ServerSpec[]): ServerSpec | undefined {
   const ofAddress = servers.filter(({ listen }) => listen.some((one) => one.address === address))
   return ofAddress.find(({ listen }) => listen.some((one) => one.address === address && one.isDefault)) ?? ofAddress[0]
+}
+
+/** True if an upstream answers the requests of a location. */
+export function isPassed(content: ContentSpec): content is UpstreamContent {
+  return content.kind !== 'files' && content.kind !== 'app'
 }

@@ -299,6 +299,8 @@ function contentOf(content: ContentSpec): { readonly content: string; readonly t
       return { content: 'app', target: content.site }
     case 'proxy':
     case 'fastcgi':
+    case 'uwsgi':
+    case 'scgi':
       return { content: content.kind, target: content.target.kind === 'fixed' ? content.target.upstream : 'computed' }
   }
 }

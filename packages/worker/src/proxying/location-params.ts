@@ -1,13 +1,20 @@
 import type { HeaderList } from '@svc/http'
 import type { Param } from '@svc/upstream'
 import { fieldParam } from '@svc/upstream'
-import type { FastcgiSpec, Template } from '@svc/vhosts'
+import type { GatewaySpec, Template } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
 import { clientFields, tracedFields } from './client-fields.ts'
 
 /** Fields of the client's connection: not forwarded to HTTP upstreams, but applications get them. */
-const TOLD_FIELDS: ReadonlySet<string> = new Set(['connection', 'content-length', 'keep-alive', 'te', 'upgrade'])
+const TOLD_FIELDS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+])
 
 const none: HeaderList = []
 
@@ -49,7 +56,7 @@ export class LocationParams {
   #params: MadeParams | undefined
   #fields: MadeFields | undefined
 
-  constructor(params: FastcgiSpec['params']) {
+  constructor(params: GatewaySpec['params']) {
     const all = params.map((param) => ({ ...param, text: constantOf(param.value) }))
     // As with nginx, nothing in place of a field takes it away.
     this.#configured = all.filter(({ name, text }) => text !== '' || fieldOf(name) === '')

@@ -8,6 +8,7 @@ import { withoutSessionFields } from '../request/response-head.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
+import { serverNameOf } from './server-name.ts'
 import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
 
 /** Fields of an upstream that its clients do not see, besides those that `hiddenFields` adds: nginx's list. */
@@ -140,20 +141,14 @@ export class ProxyHandler implements LocationHandler {
     return new HttpOrigin({
       group,
       connections: this.#tools.connections,
-      tls: scheme === 'https' ? { serverName: nameOf(host), isVerified } : undefined,
+      tls: scheme === 'https' ? { serverName: serverNameOf(host), isVerified } : undefined,
       host: proxyHost(host, scheme),
       timeouts: { connectMs, readMs, sendMs },
-      nextUpstream: parseNextUpstream(nextUpstream),
+      nextUpstream: parseNextUpstream(nextUpstream, this.#spec),
       httpVersion,
       keepsConnections: this.#keepsConnections,
     })
   }
-}
-
-/** The name sent to an upstream in its TLS handshake (SNI); always sent, unlike with nginx; undefined: it has an address alone. */
-function nameOf(host: string): string | undefined {
-  const name = /^[^:[\]/]+/.exec(host)?.[0]
-  return name === undefined || /^[\d.]+$/.test(name) || name === 'unix' ? undefined : name
 }
 
 /** The scheme of a URL that variables have made; undefined: none that can be proxied. */

@@ -3,11 +3,12 @@ import type { TurnClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
 import { serverIds, type UpstreamReport } from '@svc/protocol'
 import { HttpConnections, type UpstreamGroup, UpstreamGroups } from '@svc/upstream'
+import type { UpstreamContent } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { bodyDirectory } from '../generation/worker-engine.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'
-import type { LocationHandler, LocationHandlers, UpstreamContent } from '../vhost/location-handler.ts'
-import { FastcgiHandler } from './fastcgi-handler.ts'
+import type { LocationHandler, LocationHandlers } from '../vhost/location-handler.ts'
+import { GatewayHandler } from './gateway-handler.ts'
 import { ProxyHandler } from './proxy-handler.ts'
 
 /** Groups in a report. */
@@ -68,6 +69,6 @@ export class UpstreamHandlers {
     const cache = content.cache && this.#proxyCache.locationCache(config, content.cache)
     const tools = { groups, blocks: this.#blocks, connections: this.#connections, cache }
     if (content.kind === 'proxy') return new ProxyHandler(content, tools)
-    return new FastcgiHandler(content, { ...tools, spoolDir: bodyDirectory(config) })
+    return new GatewayHandler(content, { ...tools, spoolDir: bodyDirectory(config) })
   }
 }

@@ -145,6 +145,8 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     // Unlike proxy_pass, which follows nginx: the URL names the host. A socket has no name.
     isVerified: !host.startsWith('unix:'),
     nextUpstream: ['error', 'timeout'],
+    maxTries: 0,
+    triesMs: 0,
     redirects: 'default',
     hideHeaders: [],
     ignoredFields: [],

@@ -5,6 +5,7 @@ import {
   type CompiledTemplate,
   type ExpiresSpec,
   expiresFields,
+  isPassed,
   type LocationMatch,
   type LocationSettings,
   type LocationSpec,
@@ -74,8 +75,8 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     access: compileAccess(settings.access),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
     addFields: compileFields(settings, types, templates),
-    handler: content.kind === 'proxy' || content.kind === 'fastcgi' ? handlers.make(content) : undefined,
-    scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,
+    handler: isPassed(content) ? handlers.make(content) : undefined,
+    scripts: isPassed(content) && content.kind !== 'proxy' ? new ScriptPaths(content, templates) : undefined,
     fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
   }
 }
@@ -165,7 +166,7 @@ function compileLocations(locations: readonly LocationSpec[], tools: CompileTool
   return new LocationTable(
     locations.map((location) => ({
       match: location.match,
-      addsSlash: location.content.kind === 'proxy' || location.content.kind === 'fastcgi',
+      addsSlash: isPassed(location.content),
       value: compileLocation(location, location.match, tools),
       nested: location.locations.length === 0 ? undefined : compileLocations(location.locations, tools),
     })),

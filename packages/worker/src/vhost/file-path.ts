@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { CompiledTemplate, FastcgiSpec, FilesSpec } from '@svc/vhosts'
+import type { CompiledTemplate, FilesSpec, GatewaySpec } from '@svc/vhosts'
 import { readForAnswer, type Templates } from './templates.ts'
 import type { ScriptPath, VariableInput } from './variables.ts'
 
@@ -57,7 +57,7 @@ export class ScriptPaths {
   readonly #pattern: RegExp | undefined
   readonly #index: CompiledTemplate<VariableInput> | undefined
 
-  constructor({ splitPathInfo, index }: Pick<FastcgiSpec, 'splitPathInfo' | 'index'>, templates: Templates) {
+  constructor({ splitPathInfo, index }: Pick<GatewaySpec, 'splitPathInfo' | 'index'>, templates: Templates) {
     this.#pattern = splitPathInfo === undefined ? undefined : new RegExp(splitPathInfo.source, splitPathInfo.flags)
     this.#index = index === undefined ? undefined : templates.of(index)
   }

@@ -1,5 +1,5 @@
 import type { HeaderList } from '@svc/http'
-import type { ContentSpec, Template } from '@svc/vhosts'
+import type { Template, UpstreamContent } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /**
@@ -43,9 +43,6 @@ export interface LocationHandler {
   /** Answers now or later; if it throws or rejects, the response is 500. */
   handle(exchange: LocationExchange): void | Promise<void>
 }
-
-/** The content of a location that passes requests on to an upstream. */
-export type UpstreamContent = Extract<ContentSpec, { kind: 'proxy' | 'fastcgi' }>
 
 /** Makes the handlers of a generation. */
 export interface LocationHandlers {

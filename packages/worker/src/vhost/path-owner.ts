@@ -1,4 +1,5 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
+import { isPassed } from '@svc/vhosts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation } from './compiled-server.ts'
@@ -52,7 +53,7 @@ class ClaimRun extends PhaseRun {
   protected override visit(): Outcome {
     const { state } = this
     const { content, tryFiles: candidates } = state.location.settings
-    if (content.kind === 'proxy' || content.kind === 'fastcgi') return this.#end(claimed)
+    if (isPassed(content)) return this.#end(claimed)
     // The application of the server itself claims its routes; one that a location names has all that the location matches.
     if (content.kind === 'app' && content.site !== state.server.site) return this.#end(claimed)
     const ended = candidates === undefined ? undefined : tryFiles(this, candidates)

@@ -1,12 +1,22 @@
 import type { BodyBlocks } from '@svc/http'
 import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
-import { FastcgiOrigin, parseNextUpstream, parseServerAddress, UpstreamError } from '@svc/upstream'
-import type { FastcgiSpec } from '@svc/vhosts'
+import {
+  fastcgi,
+  type Gateway,
+  GatewayOrigin,
+  parseNextUpstream,
+  parseServerAddress,
+  scgi,
+  UpstreamError,
+  uwsgi,
+} from '@svc/upstream'
+import type { GatewayContent } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { LocationParams } from './location-params.ts'
 import { proxiedTarget } from './proxy-request.ts'
+import { serverNameOf } from './server-name.ts'
 import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
 
 /** Fields of an application that its clients do not see, besides those that `hiddenFields` adds: nginx's list. */
@@ -15,8 +25,8 @@ const HIDDEN_FIELDS = ['status'] as const
 /** The target of the request is the client's, or the rewritten one. */
 const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
 
-/** Dependencies of requests to FastCGI applications. */
-interface FastcgiTools {
+/** Dependencies of requests to CGI applications. */
+interface GatewayTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
   readonly spoolDir: string
@@ -25,17 +35,24 @@ interface FastcgiTools {
   readonly cache: LocationCache | undefined
 }
 
-/** Answers the requests of a location by a FastCGI application (`fastcgi_pass`). */
-export class FastcgiHandler implements LocationHandler {
-  readonly #spec: FastcgiSpec
-  readonly #tools: FastcgiTools
+function gatewayOf({ kind, packet }: GatewayContent): Gateway {
+  if (kind === 'uwsgi') return uwsgi(packet)
+  return kind === 'scgi' ? scgi : fastcgi
+}
+
+/** Answers the requests of a location by a CGI application (`fastcgi_pass`, `uwsgi_pass`, `scgi_pass`). */
+export class GatewayHandler implements LocationHandler {
+  readonly #spec: GatewayContent
+  readonly #gateway: Gateway
+  readonly #tools: GatewayTools
   readonly #filter: FieldFilter
   readonly #params: LocationParams
   /** For the one upstream of a location that names it without variables. */
-  readonly #fixed: FastcgiOrigin | undefined
+  readonly #fixed: GatewayOrigin | undefined
 
-  constructor(spec: FastcgiSpec, tools: FastcgiTools) {
+  constructor(spec: GatewayContent, tools: GatewayTools) {
     this.#spec = spec
+    this.#gateway = gatewayOf(spec)
     this.#tools = tools
     this.#params = new LocationParams(spec.params)
     this.#filter = new FieldFilter({
@@ -46,7 +63,10 @@ export class FastcgiHandler implements LocationHandler {
       isBuffered: true,
       blocks: tools.blocks,
     })
-    if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.named(spec.target.upstream))
+    if (spec.target.kind === 'fixed') {
+      const { upstream, host } = spec.target
+      this.#fixed = this.#origin(tools.groups.named(upstream), host, spec.isTls)
+    }
   }
 
   handle(exchange: LocationExchange): void {
@@ -59,7 +79,8 @@ export class FastcgiHandler implements LocationHandler {
     const request = this.#request(exchange)
     exchange.context.enter('upstream')
     const { cache } = this.#tools
-    const source = cache === undefined ? origin : cache.originFor(exchange, origin, request, `fastcgi://${origin.name}`)
+    const source =
+      cache === undefined ? origin : cache.originFor(exchange, origin, request, `${this.#spec.kind}://${origin.name}`)
     source.fetch(request, new UpstreamSink(exchange, this.#filter))
   }
 
@@ -83,24 +104,28 @@ export class FastcgiHandler implements LocationHandler {
   }
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. */
-  #computed(exchange: LocationExchange): FastcgiOrigin | undefined {
+  #computed(exchange: LocationExchange): GatewayOrigin | undefined {
     const { target } = this.#spec
     if (target.kind !== 'computed') return undefined
     const { groups } = this.#tools
     // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
-    const host = exchange.text(target.host)
+    const text = exchange.text(target.host)
+    const [scheme = '', s] = (this.#spec.kind === 'uwsgi' && /^(s?)uwsgi:\/\//i.exec(text)) || []
+    const host = text.slice(scheme.length)
     const group = groups.get(host) ?? (parseServerAddress(host) === undefined ? undefined : groups.named(host))
-    return group === undefined ? undefined : this.#origin(group)
+    return group === undefined ? undefined : this.#origin(group, host, this.#spec.isTls || (s !== undefined && s !== ''))
   }
 
-  #origin(group: UpstreamGroup): FastcgiOrigin {
+  #origin(group: UpstreamGroup, host: string, isTls: boolean): GatewayOrigin {
     const { connections, spoolDir: dir, blocks } = this.#tools
     const { connectMs, readMs, sendMs, nextUpstream } = this.#spec
-    return new FastcgiOrigin({
+    return new GatewayOrigin({
+      gateway: this.#gateway,
       group,
+      tls: isTls ? { serverName: serverNameOf(host), isVerified: false } : undefined,
       connections,
       timeouts: { connectMs, readMs, sendMs },
-      nextUpstream: parseNextUpstream(nextUpstream),
+      nextUpstream: parseNextUpstream(nextUpstream, this.#spec),
       bodies: { blocks, dir: () => dir },
     })
   }

@@ -4,11 +4,12 @@ import type { UpstreamConnection } from '../http/connection.ts'
 import type { UpstreamTimeouts } from '../http/origin-settings.ts'
 import type { CgiContext, OriginRequest } from '../origin/origin.ts'
 import { ErrorLines } from './error-lines.ts'
-import { MAX_CONTENT_BYTES, RECORD, recordHead } from './record.ts'
-import { END_OF_BODY, type RequestTexts } from './request-params.ts'
+import type { Gateway } from './gateway.ts'
+import type { RequestTexts } from './request-texts.ts'
 
 /** Dependencies of a sender. */
-interface FastcgiSenderOptions {
+interface GatewaySenderOptions {
+  readonly gateway: Gateway
   readonly texts: RequestTexts
   readonly connection: UpstreamConnection
   /** True if the application is to leave the connection open behind its response. */
@@ -17,9 +18,9 @@ interface FastcgiSenderOptions {
   readonly onBodyFailed: (error: Error) => void
 }
 
-/** Sends one request to a FastCGI application, its body no faster than it is taken. */
-export class FastcgiSender implements CallSender {
-  readonly #options: FastcgiSenderOptions
+/** Sends one request to a CGI application, its body no faster than it is taken. */
+export class GatewaySender implements CallSender {
+  readonly #options: GatewaySenderOptions
   #cgi: CgiContext | undefined
   #lines: ErrorLines | undefined
   /** Of the body, how much is still to come. */
@@ -28,7 +29,7 @@ export class FastcgiSender implements CallSender {
   #acks: BodyAck[] = []
   isSending = true
 
-  constructor(options: FastcgiSenderOptions) {
+  constructor(options: GatewaySenderOptions) {
     this.#options = options
   }
 
@@ -37,6 +38,7 @@ export class FastcgiSender implements CallSender {
     this.#cgi = request.cgi
     if (!keepsConnection) connection.spoil()
     const text = texts.of(request, keepsConnection)
+    if (text === undefined) return false
     if (body === undefined) {
       connection.writeText(text)
       this.#sent()
@@ -58,7 +60,7 @@ export class FastcgiSender implements CallSender {
     this.#lines?.flush()
     if (!this.isSending) return
     this.isSending = false
-    if (!this.#options.connection.isGone) this.#options.connection.writeText(END_OF_BODY)
+    if (!this.#options.connection.isGone) this.#options.connection.writeText(this.#options.gateway.endOfBody)
     this.#releaseAcks(false)
   }
 
@@ -69,7 +71,8 @@ export class FastcgiSender implements CallSender {
   }
 
   abandon(): void {
-    this.#options.connection.writeText(recordHead(RECORD.abortRequest, 0))
+    const { connection, gateway } = this.#options
+    connection.writeText(gateway.abort)
   }
 
   diagnostics(bytes: Uint8Array): void {
@@ -88,12 +91,14 @@ export class FastcgiSender implements CallSender {
       this.#options.onBodyFailed(wrongLength())
       return
     }
-    if (this.#write(bytes)) {
+    const { connection, gateway, timeouts } = this.#options
+    // A chunk of nothing would be the end of the body.
+    if (bytes.byteLength === 0 || gateway.writeBody(connection, bytes)) {
       ack()
       return
     }
     this.#acks.push(ack)
-    this.#options.connection.allow(this.#options.timeouts.sendMs, 'the request could not be sent')
+    connection.allow(timeouts.sendMs, 'the request could not be sent')
   }
 
   #bodyEnded(error: Error | undefined): void {
@@ -104,23 +109,9 @@ export class FastcgiSender implements CallSender {
     }
     if (this.#missingBytes > 0) this.#options.onBodyFailed(wrongLength())
     else {
-      this.#options.connection.writeText(END_OF_BODY)
+      this.#options.connection.writeText(this.#options.gateway.endOfBody)
       this.#sent()
     }
-  }
-
-  /** In records of the longest kind. A chunk of nothing would be the end of the body. */
-  #write(bytes: Uint8Array): boolean {
-    const { connection } = this.#options
-    let takesMore = true
-    connection.cork()
-    for (let from = 0; from < bytes.byteLength; from += MAX_CONTENT_BYTES) {
-      const content = bytes.subarray(from, from + MAX_CONTENT_BYTES)
-      connection.writeText(recordHead(RECORD.stdin, content.byteLength))
-      takesMore = connection.write(content)
-    }
-    connection.uncork()
-    return takesMore
   }
 
   #releaseAcks(areUnused: boolean): void {

@@ -1,11 +1,9 @@
 import type { HeaderList } from '@svc/http'
 import type { CgiContext, OriginRequest } from '../origin/origin.ts'
-import { encodeParams, type Param, RECORD, recordHead, requestBeginning } from './record.ts'
+import type { Gateway, Param } from './gateway.ts'
 
 /** An application must not take a field of a client for the proxy of its own requests. */
 const NOT_PASSED: ReadonlySet<string> = new Set(['proxy'])
-/** An empty record of STDIN. */
-export const END_OF_BODY = recordHead(RECORD.stdin, 0)
 /** Conditions and ranges are the sender's: a cache has its own, or none, in place of the client's. */
 const OF_ASKER: ReadonlySet<string> = new Set([
   'HTTP_IF_MATCH',
@@ -31,7 +29,8 @@ interface Written {
   readonly method: string
   readonly length: number | undefined
   readonly keepsConnection: boolean
-  readonly text: string
+  /** Undefined: it is longer than the protocol allows. */
+  readonly text: string | undefined
 }
 
 /**
@@ -39,11 +38,16 @@ interface Written {
  * same, is not written again.
  */
 export class RequestTexts {
+  readonly #gateway: Pick<Gateway, 'begin' | 'encode' | 'statesLength'>
   #fields: WrittenFields | undefined
   #last: Written | undefined
 
-  /** BEGIN_REQUEST and all of PARAMS, and where there is no body its end; one character for each byte. */
-  of(request: OriginRequest, keepsConnection: boolean): string {
+  constructor(gateway: Pick<Gateway, 'begin' | 'encode' | 'statesLength'>) {
+    this.#gateway = gateway
+  }
+
+  /** The request up to its body, one character for each byte. Undefined: it is longer than the protocol allows. */
+  of(request: OriginRequest, keepsConnection: boolean): string | undefined {
     const { method, headers, body, cgi = noParams } = request
     const { params: own, configured } = cgi
     const length = body?.isPresent === true ? body.length : undefined
@@ -51,9 +55,8 @@ export class RequestTexts {
     const last = this.#last
     const isSame = last?.own === own && last.fields === fields && last.method === method && last.length === length
     if (isSame && last.keepsConnection === keepsConnection) return last.text
-    const params = encodeParams(ownParams(request)) + fields.text
-    const end = body?.isPresent === true ? '' : END_OF_BODY
-    const text = requestBeginning(params, keepsConnection) + end
+    const params = this.#gateway.encode(this.#ownParams(request)) + fields.text
+    const text = this.#gateway.begin(params, { keepsConnection, length, hasBody: body?.isPresent === true })
     this.#last = { own, fields, method, length, keepsConnection, text }
     return text
   }
@@ -61,17 +64,19 @@ export class RequestTexts {
   #fieldsOf(headers: HeaderList, configured: ReadonlySet<string>): WrittenFields {
     const known = this.#fields
     if (known?.headers === headers && known.configured === configured) return known
-    const fields = { headers, configured, text: encodeParams(fieldParams(headers, configured)) }
+    const fields = { headers, configured, text: this.#gateway.encode(fieldParams(headers, configured)) }
     if (Object.isFrozen(headers)) this.#fields = fields
     return fields
   }
-}
 
-/** The parameters of a request itself. Its method and its length are those that are sent. */
-function ownParams(request: OriginRequest): readonly Param[] {
-  const { method, cgi = noParams } = request
-  const params = cgi.params.filter(([name]) => !OF_ASKER.has(name))
-  return withLength(withMethod(params, method), request.body?.isPresent === true ? request.body.length : undefined)
+  /** The parameters of a request itself. Its method and its length are those that are sent. */
+  #ownParams({ method, body, cgi = noParams }: OriginRequest): readonly Param[] {
+    const params = withMethod(
+      cgi.params.filter(([name]) => !OF_ASKER.has(name)),
+      method,
+    )
+    return withLength(params, body?.isPresent === true ? body.length : undefined, !this.#gateway.statesLength)
+  }
 }
 
 /**
@@ -102,11 +107,14 @@ function withMethod(params: readonly Param[], method: string): readonly Param[] 
   return params.map((param) => (param[0] === 'REQUEST_METHOD' && param[1] === 'HEAD' ? ['REQUEST_METHOD', method] : param))
 }
 
-/** The length is that of the body which is sent, whatever the fields of the client's request say. */
-function withLength(params: readonly Param[], length: number | undefined): readonly Param[] {
+/**
+ * The length is that of the body which is sent, whatever the fields of the client's request say.
+ * @param isAdded true if it is added where no parameter states it
+ */
+function withLength(params: readonly Param[], length: number | undefined, isAdded: boolean): readonly Param[] {
   const text = length === undefined ? '' : String(length)
   if (params.some(([name]) => name === 'CONTENT_LENGTH')) {
     return params.map((param) => (param[0] === 'CONTENT_LENGTH' ? ['CONTENT_LENGTH', text] : param))
   }
-  return text === '' ? params : [...params, ['CONTENT_LENGTH', text]]
+  return text === '' || !isAdded ? params : [...params, ['CONTENT_LENGTH', text]]
 }

@@ -4,6 +4,8 @@ import { type AnswerHead, isConnectionField, parseFields, type Refused } from '.
 const OK = 200
 const FOUND = 302
 const MAX_LENGTH_DIGITS = 15
+/** With its end. */
+const STATUS_LINE = /^HTTP\/\d\.\d (\d{3})(?: [^\r]*)?(?:\r\n|$)/
 const LF = 0x0a
 const CR = 0x0d
 
@@ -29,13 +31,19 @@ export function findHeadEnd(
 /**
  * Parses a CGI head without its empty line (RFC 3875 section 6.3). Without Status, a Location makes 302 of it, and everything
  * else is 200. Fields of the connection are left out.
+ * @param options `mayHaveStatusLine`: it may begin with a status line of HTTP, which counts before Status
  */
-export function parseCgiHead(text: string): AnswerHead | Refused {
-  const fields = parseFields(text.replaceAll(/\r?\n/g, '\r\n'), 0)
+export function parseCgiHead(text: string, options?: { readonly mayHaveStatusLine: boolean }): AnswerHead | Refused {
+  const lines = text.replaceAll(/\r?\n/g, '\r\n')
+  const [line = '', code] = (options?.mayHaveStatusLine === true && STATUS_LINE.exec(lines)) || []
+  const fields = line.length < lines.length || line === '' ? parseFields(lines, line.length) : []
   if ('problem' in fields) return fields
   const said = interpret(fields)
   if ('problem' in said) return said
-  const { headers, length, status = headers.some(([name]) => name === 'location') ? FOUND : OK } = said
+  const { headers, length } = said
+  const own = code === undefined ? said.status : statusOf(code)
+  if (code !== undefined && own === undefined) return { problem: 'an invalid status line' }
+  const status = own ?? (headers.some(([name]) => name === 'location') ? FOUND : OK)
   const framing = length ?? 'chunked'
   return { status, headers: Object.freeze(headers), framing, keepsAlive: true, keepAliveMs: undefined }
 }

@@ -1,0 +1,103 @@
+import type { PatternSpec, Template } from './template.ts'
+
+/** Destination of requests. */
+export type UpstreamTarget =
+  /** Name of an upstream. `host`: as written, for `$proxy_host`. */
+  | { readonly kind: 'fixed'; readonly upstream: string; readonly host: string }
+  /** Written with variables: an upstream's name or `host:port`, found for each request. */
+  | { readonly kind: 'computed'; readonly host: Template }
+
+export interface UpstreamTimeouts {
+  readonly connectMs: number
+  readonly readMs: number
+  readonly sendMs: number
+}
+
+/** How requests of a location are passed on, whatever is spoken with the upstream. */
+export interface PassSpec extends UpstreamTimeouts {
+  readonly target: UpstreamTarget
+  /** Words of `..._next_upstream`; [] for "off". */
+  readonly nextUpstream: readonly string[]
+  /** Most servers that a request is tried with; 0: all of the group. */
+  readonly maxTries: number
+  /** How long after its beginning a request may be tried with another server; 0: any time. */
+  readonly triesMs: number
+  readonly hideHeaders: readonly string[]
+  /** Lower case: fields that clients see though they are hidden by default. */
+  readonly passHeaders: readonly string[]
+  /** Lower case: fields of responses that go to the client but have no effect here (`..._ignore_headers`). */
+  readonly ignoredFields: readonly string[]
+  /** True if responses whose status has an `error_page` are replaced by it. */
+  readonly interceptsErrors: boolean
+  readonly cache: CacheSpec | undefined
+}
+
+export interface ProxySpec extends PassSpec {
+  /** `computed`: the computed host of the target begins with it. */
+  readonly scheme: 'http' | 'https' | 'computed'
+  /**
+   * URI part; it stands for the part of the path that the location matched, or, where it or the host has variables, for the whole
+   * target. undefined: the path goes on as it came. A computed host may turn out to have a URI part as well, from its first "/" on.
+   */
+  readonly uri: Template | undefined
+  /** Fields of the request to the upstream as written; an empty value removes the field. Host and Connection, if not here, have nginx's defaults. */
+  readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
+  readonly httpVersion: '1.0' | '1.1'
+  readonly isBuffered: boolean
+  /** True if the certificate of an upstream behind `https` has to be valid for its name or address. */
+  readonly isVerified: boolean
+  /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
+  readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
+}
+
+/** A protocol of CGI applications. */
+export type GatewayKind = 'fastcgi' | 'uwsgi' | 'scgi'
+
+export interface GatewaySpec extends PassSpec {
+  readonly params: readonly { readonly name: string; readonly value: Template; readonly isIfNotEmpty: boolean }[]
+  /** Of FastCGI. */
+  readonly index: Template | undefined
+  readonly splitPathInfo: PatternSpec | undefined
+  /** Of uwsgi. `string` follows the parameters. */
+  readonly packet: { readonly modifier1: number; readonly modifier2: number; readonly string: string }
+  /** True if the connection is encrypted (`suwsgi://`). */
+  readonly isTls: boolean
+}
+
+/** The handler of a location that passes requests on. */
+export type UpstreamContent = ({ readonly kind: 'proxy' } & ProxySpec) | GatewayContent
+
+/** Of one protocol. */
+export type GatewayContent = { [Kind in GatewayKind]: { readonly kind: Kind } & GatewaySpec }[GatewayKind]
+
+/** `proxy_cache`, or that of another protocol, that is on. */
+export interface CacheSpec {
+  /** Entries of one zone are not found in another. */
+  readonly zone: string
+  readonly valid: readonly { readonly statuses: readonly number[] | 'any'; readonly seconds: number }[]
+  /** Words of `proxy_cache_use_stale`; [] for "off". */
+  readonly useStale: readonly string[]
+  readonly bypass: readonly Template[]
+  readonly noCache: readonly Template[]
+  /** Lower case: fields of responses that do not count. */
+  readonly ignoredFields: readonly string[]
+}
+
+export interface UpstreamSpec {
+  readonly name: string
+  readonly balance: 'round_robin' | 'least_conn' | 'ip_hash'
+  /** Idle connections kept for each worker; undefined: the default of the protocol. */
+  readonly keepalive: number | undefined
+  readonly servers: readonly UpstreamServerSpec[]
+}
+
+export interface UpstreamServerSpec {
+  /** "host:port", with brackets for IPv6, or "unix:/path". */
+  readonly address: string
+  readonly weight: number
+  /** 0: failures are not counted. */
+  readonly maxFails: number
+  readonly failTimeoutMs: number
+  readonly isBackup: boolean
+  readonly isDown: boolean
+}
