@@ -56,7 +56,7 @@ export function sharedCachingConfig(t: Cleanup, origins: Readonly<Record<string,
 
 function serverOf({ host }: CachedOrigin, name: string): string {
   const location = `location / { proxy_pass http://${host}; proxy_http_version 1.1; proxy_cache on; gzip off; }`
-  return `server { listen 127.0.0.1:0; server_name a.${name}localhost b.${name}localhost; ${location} }`
+  return `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.${name}localhost b.${name}localhost; ${location} }`
 }
 
 function configOf(t: Cleanup, servers: readonly string[], more: string): string {

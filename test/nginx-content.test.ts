@@ -41,6 +41,12 @@ server { listen {on0}; server_name a.test; root {dir};
   location /named/ { error_page 404 = @named; alias {dir}/; }
   location @named { types { } default_type text/x-named; return 404 "named"; }
   location /sent/ { types { text/x-sent foo; } add_header X-Type "$sent_http_content_type|"; alias {dir}/; }
+  location /page-405/ { error_page 405 /main/a.txt; }
+  location ~ ^/s/(?<code>\\d+)$ { ${[301, 302, 303, 307, 308].map((s) => `if ($code = ${s}) { return ${s} /x; }`).join(' ')}
+    ${[400, 402, 408, 410, 414, 417, 418, 421, 422, 426, 428, 429, 431, 451, 500, 501, 503, 505, 506, 507, 508, 599].map((s) => `if ($code = ${s}) { return ${s}; }`).join(' ')} }
+  location /echo/ { proxy_pass http://{echo}/; }
+  location /large/ { client_max_body_size 2m; proxy_pass http://{echo}/; }
+  location /return-444 { return 444; }
   location /up/ { types { } default_type text/x-never; proxy_pass http://{echo}/; }
   location /in-if/ { types { text/x-out foo; } if ($arg_on) { add_header X-If 1; } alias {dir}/; }
 }
@@ -71,7 +77,34 @@ const types: readonly Case[] = [
   ),
 ]
 
-test('types are those of nginx', async (t) => {
+const defaults: readonly Case[] = [
+  ...['TRACE', 'GET', 'HEAD', 'PUT'].flatMap((method) =>
+    ['/main/a.txt', '/main/none', '/main/dir.html', '/return-none/x', '/page-405/x', '/s/418', '/s/417'].map((target) => ({
+      target,
+      method,
+    })),
+  ),
+  ...[301, 302, 303, 307, 308, 400, 402, 408, 410, 414, 421, 422, 426, 428, 429, 431, 451].map((status) => ({
+    target: `/s/${status}`,
+  })),
+  ...[500, 501, 503, 505, 506, 507, 508, 599].map((status) => ({ target: `/s/${status}` })),
+  { target: '/charset-default/none' },
+  { target: '/echo/x', method: 'POST', body: 'x'.repeat(1024 * 1024) },
+  { target: '/echo/x', method: 'POST', body: 'x'.repeat(1024 * 1024 + 1), status: 413 },
+  {
+    target: '/echo/x',
+    method: 'POST',
+    headers: { 'Transfer-Encoding': 'chunked' },
+    body: `100001\r\n${'x'.repeat(0x100001)}\r\n0\r\n\r\n`,
+    status: 413,
+  },
+  { target: '/main/a.txt', method: 'POST', body: 'x'.repeat(1024 * 1024 + 1), status: 413 },
+  { target: '/large/x', method: 'POST', body: 'x'.repeat(1024 * 1024 + 1), status: 200 },
+  { target: '/return-444', status: 0 },
+  { target: '/return-444', method: 'HEAD', status: 0 },
+]
+
+test('files, types and errors are those of nginx', async (t) => {
   const servers = await Differential.start(t, { conf, files })
-  await servers?.compare(t, types)
+  await servers?.compare(t, [...types, ...defaults])
 })

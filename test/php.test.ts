@@ -43,7 +43,7 @@ async function startProduct(t: TestContext, rules = ''): Promise<PhpProduct | un
   const dir = tempDir(t, 'www')
   writeFiles(dir, {
     'count.php': counter,
-    'web.conf': `server { listen 127.0.0.1:0; root ${dir};
+    'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; root ${dir};
       location ~ \\.php$ { fastcgi_pass ${php.address}; include fastcgi.conf; fastcgi_cache on; fastcgi_cache_valid 404 1m; } }`,
   })
   const server = await startServer(t, { config: `[server]\nworkers = 2\nvhosts = ["${join(dir, 'web.conf')}"]\n${rules}` })

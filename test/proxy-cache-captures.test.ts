@@ -12,7 +12,7 @@ test("captures of a map from one client's fields are not in the response to anot
   const dir = tempDir(t, 'captures')
   writeFiles(dir, {
     'web.conf': `map $http_x_kind $kind { ~^(?<family>[a-z]+) known; default other; }
-      server { listen 127.0.0.1:0; server_name a.localhost;
+      server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost;
         location /family { proxy_set_header X-Kind $kind; add_header X-Family $family; add_header X-First "$1"; ${upstream} }
         location /plain { ${upstream} } }`,
   })

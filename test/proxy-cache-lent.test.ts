@@ -41,7 +41,7 @@ test('answers from the store that many ask for at once do not get into each othe
   })
   const dir = tempDir(t, 'lent')
   const location = `location / { proxy_pass http://${origin.host}; proxy_cache on; gzip on; }`
-  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; ${location} }` })
+  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost; ${location} }` })
   const config = `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n[cache.l0]\nenabled = false\n`
   const { url } = await startServer(t, { config })
   const paths = SIZES.map((size) => `/body-${size}`)

@@ -23,7 +23,7 @@ test('cache directives of locations and cache settings of route rules', async (t
       add_header X-Cache $upstream_cache_status always; }`,
     `location /named/ { proxy_pass http://$arg_to; proxy_cache zone; }`,
   ]
-  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; gzip off; ${locations.join('\n')} }` })
+  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost; gzip off; ${locations.join('\n')} }` })
   const rule = `[[route_rules]]\npattern = "/rule/*"\nupstream = "http://${origin.host}"\n`
   const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n${rule}` })
   const get = client(server, 'a.localhost')
@@ -91,7 +91,7 @@ test('servers of one site share what they keep in one zone, and a purge of a pat
   const addresses = (await freePlaces(3)).map(({ hosts, port }) => `${hosts[0]}:${port}`)
   const servers = addresses.map((address, at) => {
     const location = `location / { proxy_pass http://${origin.host}; proxy_cache ${at === 2 ? 'other' : 'shared'}; }`
-    return `server { listen ${address}; server_name a.localhost; ${at === 0 ? '' : 'svc_site a.localhost;'} ${location} }`
+    return `server { listen ${address}; svc_cache_status on; server_name a.localhost; ${at === 0 ? '' : 'svc_site a.localhost;'} ${location} }`
   })
   const dir = tempDir(t, 'zones')
   writeFiles(dir, { 'web.conf': servers.join('\n') })

@@ -61,7 +61,7 @@ test('a response that depends on a field is not shared when the location hides V
   })
   const dir = tempDir(t, 'hidden-vary')
   const location = `location / { proxy_pass http://${origin.host}; proxy_cache on; proxy_hide_header Vary; }`
-  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; ${location} }` })
+  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost; ${location} }` })
   const get = client(await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n` }), 'a.localhost')
   const text = async (language: string) => (await get('/', { headers: { 'x-language': language } })).text
   // As often as L0 wants to be asked.

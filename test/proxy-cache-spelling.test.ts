@@ -22,7 +22,7 @@ test('a response to an odd spelling of a path or a host is not stored for the pl
   const fields = 'proxy_set_header Host $http_host; proxy_set_header X-Asked $request_uri;'
   const location = `location / { rewrite ^ /front break; ${fields} proxy_pass http://${origin.host}; proxy_cache on; }`
   const dir = tempDir(t, 'spelling')
-  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; ${location} }` })
+  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost; ${location} }` })
   const { url } = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n` })
   for (const path of ['/x/../page', '//page', '/%70age']) assert.equal((await ask(url, path)).text, `${path} of a.localhost`)
   for (const host of ['a.localhost.', 'a.localhost:80']) assert.equal((await ask(url, '/page', host)).text, `/page of ${host}`)

@@ -8,7 +8,7 @@ for (const engine of ['uws', 'node']) {
     const dir = tempDir(t, 'addresses')
     const [first, second] = (await freePlaces(2)).map(({ hosts, port }) => `${hosts[0]}:${port}`)
     writeFiles(dir, {
-      'v.conf': `server { listen ${first}; server_name a.test; return 200 "first"; }
+      'v.conf': `svc_cache_status on; server { listen ${first}; server_name a.test; return 200 "first"; }
 server { listen ${second}; server_name a.test; svc_site a.test; return 200 "second"; }`,
     })
     await startServer(t, { config: `[server]\nengine = "${engine}"\nworkers = 1\nvhosts = ["${dir}/v.conf"]\n` })

@@ -196,12 +196,8 @@ function viewOf(answer: RawAnswer, theirs: RawAnswer, isHead: boolean): Record<s
   const isPage = theirs.body.includes('<hr><center>nginx') || (theirs.body === '' && theirs.status >= (isHead ? 300 : 400))
   const view: Record<string, unknown> = { status: answer.status, location: values('location') }
   for (const name of COMPARED) view[name] = values(name)
-  // A page of ours says no-store.
-  if (isPage) {
-    view['cache-control'] = values('cache-control').filter((value) => value !== 'no-store')
-    // It comes as HTML or as JSON, and perhaps compressed.
-    for (const name of ['vary', 'content-encoding']) delete view[name]
-  }
+  // Ours is too short to be compressed.
+  if (isPage) for (const name of ['vary', 'content-encoding']) delete view[name]
   // nginx says it with whole files alone.
   if (answer.status === 206) delete view['accept-ranges']
   view['added'] = answer.headers
@@ -209,23 +205,17 @@ function viewOf(answer: RawAnswer, theirs: RawAnswer, isHead: boolean): Record<s
     .map((pair) => pair.join(': '))
   view['hasEtag'] = values('etag').length > 0
   if (isPage) for (const name of ['hasEtag', 'last-modified']) delete view[name]
-  if (isPage) view['page'] = isRedirect(answer.status) || (isHead && answer.body === '') || isErrorPage(answer, theirs)
-  else {
-    view['body'] = answer.body
-    view['type'] = values('content-type')
-  }
+  view['type'] = values('content-type')
+  view['cacheStatus'] = values('cache-status')
+  if (!isPage) view['body'] = answer.body
+  else if (isOfEngine(answer)) delete view['type']
+  else view['page'] = isHead || theirs.body === '' ? answer.body : answer.body.includes(`<title>${answer.status} `)
   return view
 }
 
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400
-}
-
-function isErrorPage(answer: RawAnswer, theirs: RawAnswer): boolean {
-  // The engines refuse what is no request before there is anybody who could say more.
-  const words = [`"status":${answer.status}`, ...(answer.status === 400 ? ['Bad Request'] : [])]
-  const saysIt = words.some((word) => answer.body.includes(word))
-  return answer === theirs || saysIt || (answer.status === 400 && answer.body === '')
+/** The engines refuse what is no request before a server could say more. */
+function isOfEngine({ status, body }: RawAnswer): boolean {
+  return status === 400 && (body === '' || body.includes('Bad Request'))
 }
 
 function expiresIn({ headers }: RawAnswer): number | undefined {

@@ -30,7 +30,7 @@ export async function startProxy(t: TestContext, directives: string, options: Pr
   const dir = tempDir(t, 'proxy')
   writeFiles(dir, {
     'svc.config.toml': `[server]\nvhosts = ["web.conf"]\n${options.config ?? ''}`,
-    'web.conf': `${options.outside ?? ''}\nserver { listen ${ADDRESS}; ${directives} }`,
+    'web.conf': `svc_cache_status on; ${options.outside ?? ''}\nserver { listen ${ADDRESS}; ${directives} }`,
   })
   const failures: string[] = []
   const { l0, onExchange } = await serveDirectory(dir, {

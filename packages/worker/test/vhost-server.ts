@@ -36,7 +36,7 @@ export class VhostServer {
   async reload(conf: string): Promise<void> {
     const { pipeline } = this
     const text = conf.replace(/\{on(\d)\}/g, (_match, index) => addresses[Number(index)] ?? '').replaceAll('{dir}', pipeline.dir)
-    writeFileSync(join(pipeline.dir, 'vhosts.conf'), text)
+    writeFileSync(join(pipeline.dir, 'vhosts.conf'), `svc_cache_status on; ${text}`)
     await pipeline.reload(this.#sites, '[server]\nvhosts = ["vhosts.conf"]\n')
   }
 

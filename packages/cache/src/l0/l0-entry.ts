@@ -52,6 +52,8 @@ export interface L0Facts {
   readonly isCurrent?: (() => boolean) | undefined
   /** True if its Cache-Control counts from its creation, as Age does, and so stays as it is. */
   readonly keepsLifetime?: boolean | undefined
+  /** True if the response does not say that it comes from this cache. */
+  readonly hidesStatus?: boolean | undefined
 }
 
 /** Makes a head ready to write. */
@@ -93,7 +95,7 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
     this.label = facts.purgeables[0]?.label ?? ''
     this.facts = facts
     this.body = body
-    this.head = new AgingHead(head, facts.keepsLifetime)
+    this.head = new AgingHead(head, facts)
     this.etag = this.head.etag
     this.bytes = sizeOf(this.name, facts, head, body)
     this.#makeBlock = makeBlock

@@ -2,6 +2,16 @@ import { type HeaderList, parseCacheControl, type ResponseHead } from '@svc/http
 
 /** Fields that belong to one delivery, not to the response. */
 const DELIVERY_FIELDS: ReadonlySet<string> = new Set(['age', 'cache-status', 'x-request-id'])
+const STATUS = 'cache-status'
+const HIT: HeaderList = [[STATUS, 'svc-l0; hit']]
+
+/** How a stored head is sent. */
+interface AgingOptions {
+  /** True if Cache-Control stays as it is. @default false */
+  readonly keepsLifetime?: boolean | undefined
+  /** True if the response says nothing of this cache. @default false */
+  readonly hidesStatus?: boolean | undefined
+}
 
 /** Fields that describe a body, which a 304 has none of (RFC 9110 section 15.4.5). */
 function describesBody(name: string): boolean {
@@ -12,16 +22,18 @@ function describesBody(name: string): boolean {
 export class AgingHead {
   readonly #status: number
   readonly #keepsLifetime: boolean
+  readonly #added: HeaderList
   /** Without the fields of one delivery. */
   readonly #headers: HeaderList
   /** Age when it was stored, in seconds; undefined: the response does not age here, like a file. */
   readonly #ageSeconds: number | undefined
 
-  /** @param keepsLifetime true if Cache-Control stays as it is */
-  constructor({ status, headers }: ResponseHead, keepsLifetime = false) {
+  constructor({ status, headers }: ResponseHead, { keepsLifetime = false, hidesStatus = false }: AgingOptions) {
     this.#status = status
     this.#keepsLifetime = keepsLifetime
-    this.#headers = headers.filter(([name]) => !DELIVERY_FIELDS.has(name.toLowerCase()))
+    this.#added = hidesStatus ? [] : HIT
+    const isKept = (name: string) => !DELIVERY_FIELDS.has(name) || (hidesStatus && name === STATUS)
+    this.#headers = headers.filter(([name]) => isKept(name.toLowerCase()))
     const age = fieldOf(headers, 'age')
     const isShared = parseCacheControl(fieldOf(headers, 'cache-control')).sMaxage !== undefined
     this.#ageSeconds = age === undefined && !isShared ? undefined : Number(age ?? 0)
@@ -56,14 +68,13 @@ export class AgingHead {
   }
 
   #fieldsAfter(seconds: number): HeaderList {
-    const status = ['cache-status', 'svc-l0; hit'] as const
-    if (this.#ageSeconds === undefined) return [...this.#headers, status]
+    if (this.#ageSeconds === undefined) return [...this.#headers, ...this.#added]
     const older = this.#headers.map(([name, value]) =>
       name.toLowerCase() === 'cache-control' && !this.#keepsLifetime
         ? ([name, withLessLeft(value, seconds)] as const)
         : ([name, value] as const),
     )
-    return [...older, ['age', String(this.#ageSeconds + seconds)], status]
+    return [...older, ['age', String(this.#ageSeconds + seconds)], ...this.#added]
   }
 }
 

@@ -140,6 +140,8 @@ export interface HttpExchange {
   respond(head: ResponseHead, body?: Uint8Array): void
   /** Sends the head and returns a writer for the body. */
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter
+  /** Closes the connection without a response, or with a part of it, where it is one of a client. */
+  cut?(): void
   /** Called once when the exchange ends: response written, or client gone (then `true`). At most one listener. */
   onClosed(listener: (isAborted: boolean) => void): void
   /**

@@ -10,6 +10,7 @@ import type { Level } from './level.ts'
 const DEFAULT_INDEX = [['index.html']] as const
 /** Of nginx. */
 const MIN_COMPRESSED_BYTES = 20
+const MAX_BODY_BYTES = 1024 * 1024
 
 function filesSpec(level: Level): FilesSpec | undefined {
   const holder = level.holder(serving.root)
@@ -91,7 +92,8 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     access: level.nearest(answers.allow),
     satisfiesAny: level.value(answers.satisfy) === 'any',
     authBasic: authBasic(level),
-    maxBodyBytes: level.value(answers.clientMaxBodySize),
+    hasCacheStatus: level.value(answers.svcCacheStatus) ?? content.kind === 'app',
+    maxBodyBytes: level.value(answers.clientMaxBodySize) ?? (content.kind === 'app' ? undefined : MAX_BODY_BYTES),
     errorPages: level.nearest(rewriting.errorPage),
     // Unlike most flags, a location inherits it from the one around it.
     isInternal: level.nearest(answers.internal).length > 0,

@@ -143,5 +143,8 @@ export const accessLog = rule<AccessLogTarget>('access_log', {
   },
 })
 
+/** `svc_cache_status`: if responses have the field Cache-Status. */
+export const svcCacheStatus = rule('svc_cache_status', { args: 1, parse: (call) => call.flag(0) })
+
 /** `internal`. */
 export const internal = rule<true>('internal', { in: ['location'], args: 0, parse: () => true })

@@ -47,7 +47,10 @@ function ownDirectives(): DirectiveFacts[] {
     .map(({ name, args, contexts, form }) => ({
       name,
       module: 'svc',
-      contexts: contexts.flatMap((context) => (context === 'server' || context === 'location' ? [context] : [])),
+      contexts: contexts.flatMap((context) => {
+        if (context === 'main') return ['http' as const]
+        return context === 'server' || context === 'location' ? [context] : []
+      }),
       args,
       default: '',
       isBlock: form === 'block',

@@ -108,6 +108,8 @@ export interface LocationSettings {
   /** `satisfy any`: one of `access` and `authBasic` is enough. */
   readonly satisfiesAny: boolean
   readonly authBasic: { readonly realm: Template; readonly userFile: Template } | undefined
+  /** True if responses have the field Cache-Status. */
+  readonly hasCacheStatus: boolean
   /** Bytes; 0: no limit. undefined: `server.max_body_bytes`. */
   readonly maxBodyBytes: number | undefined
   readonly errorPages: readonly ErrorPageSpec[]

@@ -1,5 +1,6 @@
 import { asError } from '@svc/core'
 import { type HeaderList, type Problem, problemOf, problemResponse, statusText } from '@svc/http'
+import { plainPage } from './plain-page.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Answers with an error: problem+json, or a small page for a browser. Does nothing when a response has begun. */
@@ -11,9 +12,19 @@ export function sendError(context: RequestContext, problem: Problem, headers: He
 }
 
 function sendProblem(context: RequestContext, problem: Problem, headers: HeaderList): void {
+  if (context.hasPlainErrors) {
+    sendPlain(context, problem.status, headers)
+    return
+  }
   const { requestId } = context
   const accept = context.request.header('accept')
   const { head, body } = problemResponse({ requestId, ...problem }, accept, [...headers, ['x-request-id', requestId]])
+  context.respond(head, body)
+}
+
+/** Failures are in the log under the id of their request. */
+function sendPlain(context: RequestContext, status: number, headers: HeaderList): void {
+  const { head, body } = plainPage(status, status < 500 ? headers : [...headers, ['x-request-id', context.requestId]])
   context.respond(head, body)
 }
 

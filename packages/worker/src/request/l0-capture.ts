@@ -56,6 +56,8 @@ interface OfferingRequest {
   readonly affinityCookie: string
   /** True if another spelling of the same path may be answered otherwise. */
   readonly isOfSpelling: boolean
+  /** True if hits do not say that they are some. */
+  readonly hidesStatus: boolean
   /** Terms of the location on which it is compressed; undefined: those of the server. */
   readonly terms: CompressionTerms | undefined
 }
@@ -271,6 +273,7 @@ class AdmissionTicket {
       accessLogs: offering.accessLogs,
       realIp: offering.realIp,
       isOfSpelling: offering.isOfSpelling,
+      hidesStatus: offering.hidesStatus,
       terms: offering.terms,
       get: this.#tools.metrics.series('GET', offering.pathGroup),
       head: this.#tools.metrics.series('HEAD', offering.pathGroup),

@@ -82,6 +82,10 @@ export class RequestContext {
   plugins: PluginPassage | undefined
   /** True if a plugin has changed its target or its fields: caches behind must not give the response to others. */
   isChangedByPlugin = false
+  /** True if errors are answered with short pages of HTML: those of vhost files are. */
+  hasPlainErrors = false
+  /** True if the response says nothing of the caches that it passes. */
+  hidesCacheStatus = false
   /** True if answers may be compressed here. */
   mayCompress = true
   /** Terms of a location; undefined: those of the server. */
@@ -208,7 +212,7 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     const { admission } = this.#tools.l0
     if (admission === undefined || this.#l0.isWithdrawn) return false
-    const { client, generation, pathGroup, accessLogs, realIp } = this
+    const { client, generation, pathGroup, accessLogs, realIp, hidesCacheStatus } = this
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
     const { session_cookie_name: affinityCookie } = generation.config.scaling
@@ -222,6 +226,7 @@ export class RequestContext {
       realIp,
       affinityCookie,
       isOfSpelling,
+      hidesStatus: hidesCacheStatus,
       terms: this.mayCompress ? this.compression : undefined,
     }
     return this.#l0.offer(admission, offering, offer)
@@ -265,6 +270,14 @@ export class RequestContext {
   /** The exchange has become a WebSocket: there is no response to send any more. */
   switched(): void {
     this.#status = 101
+  }
+
+  /** Closes the connection in place of a response. @param status for the log */
+  hangUp(status: number): void {
+    this.#l0.withdraw()
+    this.#status = status
+    if (this.exchange.cut === undefined) this.exchange.stream({ status, headers: [] }).abort()
+    else this.exchange.cut()
   }
 
   /** Sends an interim response of a site or upstream, where the engine and the client can. */

@@ -14,6 +14,7 @@ interface HeadInputs {
   readonly responseHeaders: HeaderList
   readonly ruleHeaders: HeaderList
   readonly cacheStatus: string
+  readonly hidesCacheStatus: boolean
 }
 
 /** Adds the fields that every response to a request has, from whatever handler. */
@@ -21,7 +22,7 @@ export function finalHead(head: ResponseHead, inputs: HeadInputs, hasL0: boolean
   const { request, site, pathGroup, responseHeaders, ruleHeaders, cacheStatus } = inputs
   const whole = withFields(withFields(withStrictTransport(head, inputs), responseHeaders), ruleHeaders)
   const extended = pathGroup === 'builtin' ? whole : withoutSessionFields(whole)
-  if (site === undefined) return extended
+  if (site === undefined || inputs.hidesCacheStatus) return extended
   const members = cacheStatus === '' ? [] : [cacheStatus]
   if (hasL0) members.push(l0Status(request))
   return members.length === 0 ? extended : withCacheStatus(extended, members)

@@ -1,6 +1,7 @@
 import { type HeaderList, withoutControls } from '@svc/http'
 import { termsRequestOf } from '../compression/index.ts'
 import { sendStatus } from '../request/error-response.ts'
+import { plainPage } from '../request/plain-page.ts'
 import { afterRoute } from '../request/plugin-passage.ts'
 import type { StageResult } from '../request/request-context.ts'
 import { offerPathToL0 } from '../request/site-request.ts'
@@ -19,8 +20,8 @@ import { tryFiles } from './try-files.ts'
 import { settle, VhostExchange } from './vhost-exchange.ts'
 import type { Found, WebFiles } from './web-files.ts'
 
-/** Closes the connection instead of a response. */
-const CLOSE = 444
+/** Statuses of `return` that close the connection instead of a response. */
+const CLOSED: ReadonlySet<number> = new Set([408, 444, 499])
 
 const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limited: 429 } as const
 
@@ -102,6 +103,8 @@ export class LocationRun extends PhaseRun {
     const { context } = this.state
     super.comeTo(location)
     const { compression } = location
+    context.hasPlainErrors = location.settings.content.kind !== 'app'
+    context.hidesCacheStatus = !location.settings.hasCacheStatus
     context.mayCompress = location.settings.compression !== 'off'
     context.compression = compression
     if (compression !== undefined && !compression.isLikeOthers(termsRequestOf(context.request))) context.withdrawFromL0()
@@ -120,7 +123,7 @@ export class LocationRun extends PhaseRun {
       case 'redirect':
         return this.redirect(outcome.status, outcome.url)
       case 'status':
-        return outcome.status === CLOSE ? this.#close() : this.fail(outcome.status)
+        return CLOSED.has(outcome.status) ? this.#close(outcome.status) : this.fail(outcome.status)
       case 'text':
         return this.#sendText(outcome.status, outcome.text)
     }
@@ -196,7 +199,8 @@ export class LocationRun extends PhaseRun {
     const { state } = this
     state.status = status
     this.offer()
-    state.context.respond({ status, headers: [['location', this.#absolute(url)]] })
+    const { head, body } = plainPage(status, [['location', this.#absolute(url)]])
+    state.context.respond(head, body)
     return 'answered'
   }
 
@@ -205,10 +209,8 @@ export class LocationRun extends PhaseRun {
     return withoutControls(url.startsWith('/') ? redirectTarget(context, url, location.settings.redirects, server.name) : url)
   }
 
-  #close(): Outcome {
-    const { context } = this.state
-    context.withdrawFromL0()
-    context.stream({ status: CLOSE, headers: [] }).abort()
+  #close(status: number): Outcome {
+    this.state.context.hangUp(status)
     return 'answered'
   }
 }

@@ -25,6 +25,9 @@ export interface VhostTools {
   readonly basicAuth: FileAuth
 }
 
+/** Methods that no server answers. */
+const REFUSED_METHODS: ReadonlySet<string> = new Set(['TRACE', 'CONNECT'])
+
 /** A request on its way through the phases of its server: rewriting, location, content. */
 export abstract class PhaseRun {
   readonly state: RunState
@@ -55,6 +58,7 @@ export abstract class PhaseRun {
     const { state } = this
     state.isPrefixValid = true
     this.comeTo(state.compiled.fallback)
+    if (REFUSED_METHODS.has(state.method)) return this.fail(405)
     const outcome = state.compiled.rewrite(state)
     return outcome.kind === 'on' ? this.#findLocation() : this.rewriteEnded(outcome)
   }

@@ -46,7 +46,9 @@ export class VhostStage implements Stage {
     if (route === undefined) return withoutSite(context)
     context.site = route.site
     context.vhost = route.vhost
-    return route.vhost === undefined ? limitBody(context) : 'next'
+    if (route.vhost === undefined) return limitBody(context)
+    context.hidesCacheStatus = true
+    return 'next'
   }
 }
 
@@ -112,6 +114,7 @@ export class LocationStage implements Stage {
     if (vhost === undefined) return 'next'
     const path = decodePath(context.request.rawPath)
     if (path === undefined) {
+      context.hasPlainErrors = vhost.server.fallback.content.kind !== 'app'
       sendError(context, { status: 400, code: 'bad_request' })
       return 'answered'
     }
