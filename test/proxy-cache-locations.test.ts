@@ -23,7 +23,9 @@ test('cache directives of locations and cache settings of route rules', async (t
       add_header X-Cache $upstream_cache_status always; }`,
     `location /named/ { proxy_pass http://$arg_to; proxy_cache zone; }`,
   ]
-  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost; gzip off; ${locations.join('\n')} }` })
+  writeFiles(dir, {
+    'web.conf': `server { listen 127.0.0.1:0; svc_cache_status on; server_name a.localhost; gzip off; ${locations.join('\n')} }`,
+  })
   const rule = `[[route_rules]]\npattern = "/rule/*"\nupstream = "http://${origin.host}"\n`
   const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n${rule}` })
   const get = client(server, 'a.localhost')

@@ -8,14 +8,14 @@ import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { ClientBody } from './client-body.ts'
+import { endedSpans } from './ended-spans.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
-import { type EndedRequest, type FlowLog, type StageTrail, stagesOf } from './flow-log.ts'
+import type { EndedRequest, FlowLog, StageTrail } from './flow-log.ts'
 import { HeldWriter } from './held-writer.ts'
 import { L0Capture, type L0Passage } from './l0-capture.ts'
 import type { PluginPassage } from './plugin-passage.ts'
 import type { RealIp } from './real-ip.ts'
-import { requestSpan, stageSpans } from './request-spans.ts'
-import { cacheWord, finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
+import { finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
 import type { StageResult } from './stage-result.ts'
 
 export type { StageResult } from './stage-result.ts'
@@ -154,30 +154,10 @@ export class RequestContext {
       path: rawPath,
       requestId: () => this.requestId,
     }
-    if (this.trace?.isSampled === true) this.#recordSpans(this.trace, ended)
+    if (this.trace?.isSampled === true)
+      for (const span of endedSpans(this, this.trace, ended, this.#bytes)) this.#tools.tracer.record(span)
     this.#tools.flows.ended(ended)
     this.#trail = undefined
-  }
-
-  #recordSpans(trace: RequestTrace, ended: EndedRequest): void {
-    const { client, exchange, pathGroup } = this
-    const { httpVersion } = exchange.request
-    const traced = {
-      ...ended,
-      trace,
-      requestId: this.requestId,
-      cache: cacheWord(this.cacheStatus),
-      pathGroup,
-      scheme: client.scheme,
-      host: client.host,
-      client: client.address,
-      userAgent: exchange.request.header('user-agent') ?? '',
-      httpVersion,
-      bytes: this.#bytes,
-    }
-    const span = requestSpan(traced)
-    this.#tools.tracer.record(span)
-    for (const child of stageSpans(traced, span, stagesOf(ended))) this.#tools.tracer.record(child)
   }
 
   /** True for a WebSocket and for a stream of events: they last as long as their clients want them to. */
