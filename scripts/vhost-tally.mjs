@@ -176,7 +176,13 @@ async function errorsHere(dir, kind) {
       : ['upgrade.conf', 'with.conf', 'pair.conf', kind === 'location' ? 'location.conf' : 'sample.conf']
   const place = { file: 'vhost-tally', line: 0, column: 0 }
   const globs = files.filter((name) => existsSync(join(dir, name))).map((name) => ({ glob: join(dir, name), place }))
-  const surroundings = { hosts: [], taken: [], hasCertificates: false, engine: /** @type {const} */ ('node') }
+  const surroundings = {
+    hosts: [],
+    taken: [],
+    hasCertificates: false,
+    engine: /** @type {const} */ ('uws'),
+    engineTls: /** @type {const} */ ('node'),
+  }
   const { problems } = await readWeb({ globs, baseDir: dir, surroundings })
   return problems.map(({ message }) => message.replaceAll(dir, '.'))
 }

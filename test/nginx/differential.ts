@@ -46,7 +46,7 @@ interface Product {
 export interface Setting {
   /**
    * Text of the vhost file: `{on0}` is the first listen address, `{dir}` the directory of the files, `{echo}` the address of an
-   * upstream that answers with what it saw, `{socket}` the path of another one.
+   * upstream that answers with what it saw, `{socket}` the path of another one, `{own}` a directory of each server for itself.
    */
   readonly conf: string
   readonly files?: Readonly<Record<string, string>>
@@ -101,10 +101,11 @@ export class Differential {
     setting.prepare?.(join(dir, 'www'))
     const { port } = await EchoUpstream.start(t)
     await EchoUpstream.start(t, join(dir, 'echo.sock'))
-    const text = (peers: readonly Peer[]) =>
+    const text = (peers: readonly Peer[], name: string) =>
       setting.conf
         .replace(/\{on(\d)\}/g, (_match, index) => `${peers[Number(index)]?.host}:${peers[Number(index)]?.port}`)
         .replaceAll('{dir}', join(dir, 'www'))
+        .replaceAll('{own}', join(dir, name))
         .replaceAll('{echo}', `127.0.0.1:${port}`)
         .replaceAll('{socket}', join(dir, 'echo.sock'))
     const count = setting.addresses ?? 1
@@ -116,11 +117,11 @@ export class Differential {
       { engine: 'node', peers: peersOf(2) },
     ]
     // Directives of the product alone say nothing about how requests are answered here.
-    const theirs = text(nginx).replace(/svc_\w+ [^;]*;/g, '')
+    const theirs = text(nginx, 'nginx').replace(/svc_\w+ [^;]*;/g, '')
     await Promise.all([
       startNginx(t, executable, dir, theirs),
       ...products.map(({ engine, peers }) =>
-        startProduct(t, join(dir, engine), text(peers), `engine = "${engine}"\n${setting.server ?? ''}`),
+        startProduct(t, join(dir, engine), text(peers, engine), `engine = "${engine}"\n${setting.server ?? ''}`),
       ),
     ])
     return new Differential(join(dir, 'www'), nginx, products)

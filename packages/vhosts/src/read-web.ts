@@ -1,5 +1,6 @@
 import { deepFreeze, Pacer, whyUnreadable } from '@svc/core'
-import { checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
+import { checkFormats } from './blocks/access-logs.ts'
+import { addressesOfUws, checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
 import { Level } from './blocks/level.ts'
 import { checkMaps, readMap } from './blocks/map.ts'
 import { type ServerDraft, ServerReader } from './blocks/server.ts'
@@ -125,11 +126,12 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   for (const file of await vhostFiles(source, problems)) readFile(await files.load(file), main, tools)
   // Other files have their types from an nginx.conf that is not read.
   if (main.isWhole) main.give(typesBlock, () => addBuiltInTypes(tools.typeTables))
+  checkFormats(main, tools)
   const upstreams = new UpstreamTable()
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
   const maps = readMaps(main, tools)
   const drafts = await readServers(main, tools, upstreams)
-  if (files.areWhole) tools.variables.check(problems)
+  if (files.areWhole) tools.variables.check(problems, addressesOfUws(drafts, source.surroundings))
   checkServers(drafts, source.surroundings, tools)
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)

@@ -54,7 +54,7 @@ test('a location has what the levels around it say, and lists only where it has 
     hasVary: true,
   })
   assert.deepEqual([own.expires, inherited.expires], [{ kind: 'off' }, { kind: 'after', seconds: 3600, isFromModified: false }])
-  assert.deepEqual([own.accessLogs, inherited.accessLogs], [['/x'], []])
+  assert.deepEqual([own.accessLogs, inherited.accessLogs], [[{ path: '/x', format: undefined, condition: undefined }], []])
   assert.deepEqual([own.isInternal, inherited.isInternal], [true, false])
 })
 
@@ -253,6 +253,7 @@ test('maps keep their texts in lower case and their patterns in order', async (t
       ],
       fallback: [v('args')],
       areHostnames: true,
+      isVolatile: false,
     },
   ])
 })

@@ -1,4 +1,4 @@
-import type { HeaderList, HttpRequest } from '@svc/http'
+import type { ConnectionFacts, HeaderList, HttpRequest } from '@svc/http'
 import type { ReadyGate, SharedPairs } from './request-gate.ts'
 import { isAscii } from './response-head.ts'
 
@@ -17,6 +17,10 @@ interface RequestLine {
   readonly httpVersion?: HttpRequest['httpVersion']
   /** See `HttpRequest`. */
   readonly serverName?: string | undefined
+  /** See `HttpRequest`. */
+  readonly connection?: ConnectionFacts | undefined
+  /** See `HttpRequest`. */
+  readonly connectionPlace?: number | undefined
 }
 
 /** The request of an exchange, whatever the engine. Rarely used parts are built on first use. */
@@ -31,6 +35,8 @@ export class EngineRequest implements HttpRequest {
   readonly httpVersion: HttpRequest['httpVersion']
   readonly listener: string
   readonly serverName: string | undefined
+  readonly connection: ConnectionFacts | undefined
+  readonly connectionPlace: number | undefined
   readonly #fields: readonly string[]
   readonly #areUtf8: boolean
   readonly #peer: PeerSource
@@ -49,6 +55,8 @@ export class EngineRequest implements HttpRequest {
     this.scheme = gate.scheme
     this.httpVersion = line.httpVersion ?? '1.1'
     this.serverName = line.serverName
+    this.connection = line.connection
+    this.connectionPlace = line.connectionPlace
     this.#fields = gate.fields
     this.#shared = gate.shared
     this.#areUtf8 = line.areUtf8

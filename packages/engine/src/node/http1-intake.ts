@@ -7,6 +7,7 @@ import { LINGER_MS } from '../exchange/lingering.ts'
 import type { GateFault } from '../exchange/request-gate.ts'
 import { Http1Fields } from './field-sources.ts'
 import { Http1Wire } from './http1-wire.ts'
+import { NodeConnection } from './node-connection.ts'
 import type { NodeContext, NodeExchange } from './node-exchange.ts'
 import { type Arrival, type IntakeListener, MAX_FIELDS, type NodeIntake, peerAddress, serverNameOf } from './node-intake.ts'
 
@@ -23,6 +24,7 @@ interface WaitingRequest {
 interface Http1Connection {
   readonly peer: string
   readonly serverName: string | undefined
+  readonly facts: NodeConnection
   current: NodeExchange | undefined
   readonly waiting: WaitingRequest[]
   /** Why nothing more is taken from it; sent once the earlier requests have their responses. */
@@ -198,6 +200,7 @@ export class Http1Intake {
   }
 
   #arrivalOf(connection: Http1Connection, request: IncomingMessage, response: ServerResponse): Arrival {
+    connection.facts.place++
     const { target, authority } = originForm(request.url ?? '')
     return {
       method: request.method ?? '',
@@ -206,6 +209,7 @@ export class Http1Intake {
       httpVersion: request.httpVersionMinor === 0 ? '1.0' : '1.1',
       peer: connection.peer,
       serverName: connection.serverName,
+      connection: connection.facts,
       wire: new Http1Wire(request, response, this.#isTcp && this.#origin.scheme === 'http'),
       body: { stream: request, hasArrived: () => request.complete, isBroken: () => !request.complete },
       hasBody: undefined,
@@ -218,7 +222,8 @@ export class Http1Intake {
     return entryOf(this.#connections, socket, () => {
       const serverName = socket instanceof TLSSocket ? serverNameOf(socket) : undefined
       const none = { current: undefined, waiting: [], fault: undefined, isFinal: false }
-      return { peer: peerAddress(socket), serverName, ...none }
+      const facts = new NodeConnection(this.#context.numberConnection(), socket)
+      return { peer: peerAddress(socket), serverName, facts, ...none }
     })
   }
 }

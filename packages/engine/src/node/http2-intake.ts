@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { GateFault } from '../exchange/request-gate.ts'
 import { fieldBytes, Http2Fields } from './field-sources.ts'
 import { Http2Wire } from './http2-wire.ts'
+import { NodeConnection } from './node-connection.ts'
 import type { NodeContext } from './node-exchange.ts'
 import { MAX_FIELDS, type NodeIntake, peerAddress, serverNameOf } from './node-intake.ts'
 
@@ -16,6 +17,7 @@ const CONNECTION_WINDOW_BYTES = 1024 * 1024
 interface SessionState {
   readonly peer: string
   readonly serverName: string | undefined
+  readonly facts: NodeConnection
   /** Requests whose responses have not left yet. */
   pending: number
   hasBegun: boolean
@@ -40,7 +42,8 @@ export class Http2Intake {
 
   /** A connection has been opened. @param socket below the session */
   session(session: ServerHttp2Session, socket: TLSSocket): void {
-    const state = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }
+    const facts = new NodeConnection(this.#context.numberConnection(), socket)
+    const state = { peer: peerAddress(socket), serverName: serverNameOf(socket), facts, pending: 0, hasBegun: false }
     this.#sessions.set(session, state)
     // The connection is closed then; the reason is its client's fault and not reported.
     session.on('error', () => undefined)
@@ -80,6 +83,7 @@ export class Http2Intake {
     if (!state.hasBegun) session.setTimeout(limits.idleTimeoutMs)
     state.hasBegun = true
     state.pending++
+    state.facts.place++
     const { method, target } = this.#fields.set(raw)
     const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     this.#intake.take({
@@ -89,6 +93,7 @@ export class Http2Intake {
       httpVersion: '2',
       peer: state.peer,
       serverName: state.serverName,
+      connection: state.facts,
       wire: new Http2Wire(stream, takesTrailers(raw), () => state.pending--),
       body: { stream, hasArrived: () => hasArrived(stream), isBroken: () => stream.closed },
       hasBody: !isEnded,

@@ -11,6 +11,7 @@ import { WebSocketHub } from './web-socket-hub.ts'
 class NodeEngine extends ListeningEngine<NodeListener, TlsContexts> implements NodeContext {
   readonly heads: NodeHeads
   readonly webSockets: WebSocketHub
+  #connections = 0
 
   constructor(options: EngineOptions) {
     super(options)
@@ -20,6 +21,11 @@ class NodeEngine extends ListeningEngine<NodeListener, TlsContexts> implements N
 
   get lostBytes(): number {
     return 0
+  }
+
+  numberConnection(): number {
+    this.#connections++
+    return this.#connections
   }
 
   prepareTls(name: string, tls: ListenerTls): () => void {

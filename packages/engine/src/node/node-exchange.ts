@@ -22,6 +22,8 @@ import type { WebSocketHub } from './web-socket-hub.ts'
 export interface NodeContext extends ExchangeContext<NodeHead> {
   readonly heads: NodeHeads
   readonly webSockets: WebSocketHub
+  /** The number of a connection that has been opened. */
+  numberConnection(): number
 }
 
 /** How long nothing may be written to a client that has half-closed before it counts as gone. */

@@ -9,6 +9,7 @@ import { readWebSocketWish, vanishedPeer, type WebSocketWish } from '../exchange
 import type { EngineOptions } from '../listener/engine.ts'
 import type { ServerNames } from '../listener/server-names.ts'
 import type { BodySource } from './node-body.ts'
+import type { NodeConnection } from './node-connection.ts'
 import { type NodeContext, NodeExchange } from './node-exchange.ts'
 import { MAX_SLICE_BYTES } from './node-writer.ts'
 import type { ResponseWire } from './response-wire.ts'
@@ -33,6 +34,7 @@ export interface Arrival {
   /** Canonical address. */
   readonly peer: string
   readonly serverName: string | undefined
+  readonly connection: NodeConnection
   readonly wire: ResponseWire
   readonly body: BodySource
   /** True if a body comes; undefined: the fields say so. */
@@ -136,7 +138,7 @@ export class NodeIntake {
       return
     }
     const gate = this.#gate
-    const { method, target, httpVersion, serverName, upgrade } = arrival
+    const { method, target, httpVersion, serverName, connection, upgrade } = arrival
     if (upgrade !== undefined) {
       const wish = readWebSocketWish(gate, method)
       if (wish !== undefined && 'status' in wish) {
@@ -145,7 +147,9 @@ export class NodeIntake {
       }
       if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)
     }
-    exchange.admit(new EngineRequest(gate, { method, target, areUtf8: false, httpVersion, serverName }, exchange))
+    const { place: connectionPlace } = connection
+    const line = { method, target, areUtf8: false, httpVersion, serverName, connection, connectionPlace }
+    exchange.admit(new EngineRequest(gate, line, exchange))
     arrival.beforeHandling?.()
     this.#options.onExchange(exchange)
     exchange.handlerReturned()

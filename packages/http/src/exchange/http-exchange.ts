@@ -1,3 +1,5 @@
+import type { ConnectionFacts } from './connection-facts.ts'
+
 /**
  * A complete response body of at most so many bytes is lent to the engine for the call: the engine copies the part that the client has
  * not taken by then. A longer one must not change before the exchange has closed.
@@ -33,6 +35,10 @@ export interface HttpRequest {
   readonly headers: HeaderList
   /** Name that the client named in its TLS handshake (SNI), lower case; undefined on plain connections and where it named none. */
   readonly serverName?: string | undefined
+  /** Undefined: the engine does not know them (uws). */
+  readonly connection?: ConnectionFacts | undefined
+  /** The place of this request among those of its connection, from 1; undefined as well. */
+  readonly connectionPlace?: number | undefined
   /** First value of a field by lower-case name, or undefined. */
   header(name: string): string | undefined
 }

@@ -17,7 +17,9 @@ interface LoggingConfig {
 /** The log files that a configuration names. */
 export function logPaths({ config: { logging }, web }: LoggingConfig): string[] {
   if (!logging.access) return []
-  const paths = web.servers.flatMap((server) => settingsOfServer(server).flatMap(({ accessLogs }) => accessLogs))
+  const paths = web.servers.flatMap((server) =>
+    settingsOfServer(server).flatMap(({ accessLogs }) => accessLogs.map(({ path }) => path)),
+  )
   return [...new Set([logging.access_file ?? '', ...paths])].filter((path) => path !== '')
 }
 

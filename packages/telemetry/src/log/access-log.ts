@@ -51,6 +51,12 @@ export class AccessLog {
     this.write({ ...entry, requestId: entry.requestId ?? this.#ids.next(), cache: 'l0-hit' }, names)
   }
 
+  /** Writes a line that has been formatted already. */
+  writeLine(name: string, line: string): void {
+    if (name === '') this.#output.write(this.#prefix + line)
+    else this.#sendTo?.(name, line)
+  }
+
   write(entry: AccessEntry, names: LogNames = serverLog): void {
     for (let i = 0; i < names.length; i++) {
       const name = names[i] ?? ''

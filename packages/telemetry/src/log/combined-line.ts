@@ -14,16 +14,20 @@ function escapedByte(byte: number): string {
 }
 
 /** Quotes, backslashes, control characters and all beyond ASCII as `\xXX`, like nginx: no value can end its field or its line. */
-function escaped(value: string): string {
-  const end = Math.min(value.length, MAX_VALUE_CHARS)
-  let isWhole = end === value.length
+export function escapedText(value: string): string {
+  const end = value.length
+  let isWhole = true
   for (let i = 0; i < end && isWhole; i++) isWhole = isPlain(value.charCodeAt(i))
   if (isWhole) return value
-  const kept = value.slice(0, end)
   // Values of fields are bytes, one in each character; others are text.
   let isText = false
-  for (let i = 0; i < end; i++) isText ||= kept.charCodeAt(i) > 0xff
-  return Array.from(Buffer.from(kept, isText ? 'utf8' : 'latin1'), escapedByte).join('')
+  for (let i = 0; i < end; i++) isText ||= value.charCodeAt(i) > 0xff
+  return Array.from(Buffer.from(value, isText ? 'utf8' : 'latin1'), escapedByte).join('')
+}
+
+/** The same, cut if it is long. */
+function escaped(value: string): string {
+  return escapedText(value.length > MAX_VALUE_CHARS ? value.slice(0, MAX_VALUE_CHARS) : value)
 }
 
 function orDash(value: string): string {

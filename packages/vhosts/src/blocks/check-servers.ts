@@ -3,6 +3,7 @@ import type { EngineName } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import type { UwsAddresses } from '../variables/variable-table.ts'
 import { checkEngines } from './address-engines.ts'
 import type { ServerDraft } from './server.ts'
 import type { TakenSite } from './site-drafts.ts'
@@ -19,6 +20,8 @@ export interface ServerSurroundings {
   readonly taken: readonly TakenSite[]
   /** True if certificates come from elsewhere too: `tls.certs`, `tls.auto`, a site. */
   readonly hasCertificates: boolean
+  /** Of the other addresses for which no server names one. */
+  readonly engine: EngineName
   /** Of TLS addresses for which no server names one. */
   readonly engineTls: EngineName
 }
@@ -69,6 +72,14 @@ function checkDefaults(drafts: readonly ServerDraft[]): void {
 function enginesOf(drafts: readonly ServerDraft[]): Map<string, EngineName> {
   const listens = drafts.flatMap(({ listens }) => listens)
   return new Map(listens.flatMap(({ address, choice }) => (choice === undefined ? [] : [[address, choice.engine]])))
+}
+
+/** Returns true if engine uws serves an address, of those with TLS and of all. */
+export function addressesOfUws(drafts: readonly ServerDraft[], { engine, engineTls }: ServerSurroundings): UwsAddresses {
+  const named = enginesOf(drafts)
+  const listens = drafts.flatMap((draft) => draft.listens)
+  const served = listens.filter(({ address, isTls }) => (named.get(address) ?? (isTls ? engineTls : engine)) === 'uws')
+  return { hasUws: served.length > 0, hasUwsTls: served.some(({ isTls }) => isTls) }
 }
 
 function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }: ServerSurroundings): void {

@@ -10,6 +10,7 @@ interface Draft {
   readonly patterns: { readonly pattern: PatternSpec; readonly value: Template }[]
   fallback: Template | undefined
   areHostnames: boolean
+  isVolatile: boolean
 }
 
 const FLAGS = ['hostnames', 'volatile']
@@ -26,7 +27,7 @@ function addEntry(draft: Draft, entry: Directive, tools: ReadingTools): void {
   if (entry.block !== undefined || call.args.length !== 1) {
     if (entry.block === undefined && call.args.length === 0 && FLAGS.includes(key)) {
       if (key === 'hostnames') draft.areHostnames = true
-      else call.notice('"volatile" has no effect here: map values are never cached across requests', 'map volatile')
+      else draft.isVolatile = true
       return
     }
     call.fail('invalid number of the map parameters')
@@ -54,7 +55,7 @@ function addEntry(draft: Draft, entry: Directive, tools: ReadingTools): void {
 export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<string, DirectiveCall>): MapSpec | undefined {
   const source = call.template(0)
   const name = /^\$\{?([A-Za-z0-9_]+)\}?$/.exec(call.arg(1))?.[1]
-  const draft: Draft = { texts: new Map(), patterns: [], fallback: undefined, areHostnames: false }
+  const draft: Draft = { texts: new Map(), patterns: [], fallback: undefined, areHostnames: false, isVolatile: false }
   for (const entry of call.directive.block ?? []) addEntry(draft, entry, tools)
   if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(1))}"`, 1)
   const before = known.get(name)
@@ -71,6 +72,7 @@ export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<str
     patterns: draft.patterns,
     fallback: draft.fallback ?? [],
     areHostnames: draft.areHostnames,
+    isVolatile: draft.isVolatile,
   }
 }
 

@@ -5,6 +5,7 @@ import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
 import { BUILT_IN_DEFAULT_TYPE, defaultType, typesBlock } from '../directives/types.ts'
 import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
+import { accessLogsOf } from './access-logs.ts'
 import type { Level } from './level.ts'
 
 const DEFAULT_INDEX = [['index.html']] as const
@@ -69,14 +70,6 @@ function compressionOf(level: Level, content: ContentSpec): LocationSettings['co
   }
 }
 
-/** One `off` switches off those of its level. */
-function accessLogs(level: Level): readonly string[] {
-  const targets = level.nearest(answers.accessLog)
-  if (targets.length === 0) return ['']
-  if (targets.includes('off')) return []
-  return [...new Set(targets.map((target) => (typeof target === 'string' ? '' : target.path)))]
-}
-
 /** Settings for requests of a level: its own directives, and those that it inherits. */
 export function settingsOf(level: Level, content: ContentSpec, rewrites: readonly RewriteStep[]): LocationSettings {
   return {
@@ -97,7 +90,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     errorPages: level.nearest(rewriting.errorPage),
     // Unlike most flags, a location inherits it from the one around it.
     isInternal: level.nearest(answers.internal).length > 0,
-    accessLogs: accessLogs(level),
+    accessLogs: accessLogsOf(level),
     redirects: {
       isAbsolute: level.value(answers.absoluteRedirect) ?? true,
       hasPort: level.value(answers.portInRedirect) ?? true,

@@ -5,6 +5,7 @@ import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
 import * as engines from './engines.ts'
 import * as gateways from './gateways.ts'
+import * as logging from './logging.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
 import * as realIp from './real-ip.ts'
@@ -30,7 +31,7 @@ const CONTEXTS: Readonly<Record<string, Context>> = {
 }
 
 /** Those that nginx takes several times at one level. */
-const REPEATED = /^(?:debug_connection|env|error_log|load_module|log_format|ssl_session_ticket_key|\w+_cache_path)$/
+const REPEATED = /^(?:debug_connection|env|error_log|load_module|ssl_session_ticket_key|\w+_cache_path)$/
 
 function withoutEffect(name: string, reason: string, facts: DirectiveFacts): Rule<unknown> {
   return rule(name, {
@@ -64,6 +65,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(compression),
   typesBlock,
   defaultType,
+  ...Object.values(logging),
   ...Object.values(upstreams),
   ...Object.values(proxying),
   ...Object.values(gatewayRules),

@@ -1,11 +1,8 @@
 import { isCidr } from '@svc/http'
 import type { AccessRule, AddHeaderSpec, ExpiresSpec, Template } from '../spec/spec.ts'
-import { decodeBytes } from '../syntax/source-file.ts'
-import { shown } from '../syntax/vhost-problems.ts'
 import { parseSize, parseTime } from '../values/numbers.ts'
-import { leadingText } from '../values/template.ts'
 import type { DirectiveCall } from './directive-call.ts'
-import { EVERYWHERE, MANY, rule } from './rule.ts'
+import { MANY, rule } from './rule.ts'
 
 const SECOND_MS = 1000
 const DAY_SECONDS = 86_400
@@ -110,37 +107,6 @@ export const authBasicUserFile = rule('auth_basic_user_file', {
 export const clientMaxBodySize = rule('client_max_body_size', {
   args: 1,
   parse: (call) => parseSize(call.arg(0)) ?? call.invalidValue(0, 'expected a size such as 512k, 10m or 1g'),
-})
-
-/** Where `access_log` sends lines: nowhere, to the log of this server, or to a file. */
-type AccessLogTarget = 'off' | 'server' | { readonly path: string }
-
-/** Why this `access_log` cannot have its file; undefined: it can. */
-function withoutFile({ args: [path = '', ...rest] }: DirectiveCall): string | undefined {
-  if (path.startsWith('syslog:')) return 'syslog is not available'
-  if (path.includes('$')) return 'a path with variables is not available'
-  const other = rest.find((each) => each !== 'combined' && !/^(buffer|flush)=/.test(each))
-  if (other === undefined) return undefined
-  return other.includes('=') || other === 'gzip' ? `"${shown(other)}" is not available` : 'the only format of files is "combined"'
-}
-
-/** `access_log`. */
-export const accessLog = rule<AccessLogTarget>('access_log', {
-  in: EVERYWHERE,
-  args: [1, 9],
-  isMany: true,
-  parse: (call) => {
-    if (call.arg(0) === 'off') return call.args.length === 1 ? 'off' : call.invalidParameter(1)
-    const why = withoutFile(call)
-    if (why !== undefined) {
-      call.notice(`${why}: requests go to the log of this server`)
-      return 'server'
-    }
-    const template = call.pathTemplate(0)
-    if (template === undefined) return undefined
-    const path = decodeBytes(leadingText(template))
-    return /\p{Cc}/u.test(path) ? call.invalidValue(0, 'expected a path without control characters') : { path }
-  },
 })
 
 /** `svc_cache_status`: if responses have the field Cache-Status. */

@@ -38,7 +38,6 @@ export const NO_EFFECT = byName({
     http2_max_concurrent_pushes http2_pool_size http2_recv_buffer_size http2_recv_timeout http2_streams_index_size`,
   'the log of the server is configured by [logging] in the config file': `error_log limit_conn_log_level limit_req_log_level
     log_not_found log_subrequest rewrite_log uninitialized_variable_warn`,
-  'logging.format sets the log format': 'log_format',
   'the server chooses the compression level': 'gzip_comp_level gzip_hash gzip_no_buffer gzip_window postpone_gzipping',
   'the host name of the upstream is always sent (SNI)': 'proxy_ssl_server_name',
   'the operating system resolves host names': 'resolver_timeout',

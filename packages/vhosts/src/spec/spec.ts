@@ -114,12 +114,28 @@ export interface LocationSettings {
   readonly maxBodyBytes: number | undefined
   readonly errorPages: readonly ErrorPageSpec[]
   readonly isInternal: boolean
-  /** Paths of the log files of requests, in characters; "" is the log of this server. None: requests are not logged. */
-  readonly accessLogs: readonly string[]
+  /** None: requests are not logged. */
+  readonly accessLogs: readonly AccessLogSpec[]
   readonly redirects: RedirectSpec
   /** `gzip` and its terms. `default`: as everywhere else. */
   readonly compression: 'off' | 'default' | CompressionSpec
   readonly content: ContentSpec
+}
+
+/** A log of requests. */
+export interface AccessLogSpec {
+  /** Of its file, in characters; "" is the log of this server. */
+  readonly path: string
+  /** Undefined: the usual one, "combined" for a file. */
+  readonly format: LogFormatSpec | undefined
+  /** Requests for which it is empty or "0" are not logged; undefined: all are. */
+  readonly condition: Template | undefined
+}
+
+/** `log_format`. */
+export interface LogFormatSpec {
+  readonly escape: 'default' | 'json' | 'none'
+  readonly text: Template
 }
 
 /** How a path becomes the target of a redirect. */
@@ -269,4 +285,6 @@ export interface MapSpec {
   readonly patterns: readonly { readonly pattern: PatternSpec; readonly value: Template }[]
   readonly fallback: Template
   readonly areHostnames: boolean
+  /** `volatile`: found anew at each use. */
+  readonly isVolatile: boolean
 }

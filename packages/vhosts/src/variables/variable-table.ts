@@ -6,11 +6,19 @@ import { isNginxVariable, words } from './nginx-names.ts'
 
 /** Variables that every request has. */
 export const WEB_VARIABLES: ReadonlySet<string> = words(`
-args content_length content_type document_root document_uri fastcgi_path_info fastcgi_script_name host hostname https is_args
-nginx_version proxy_add_x_forwarded_for proxy_host proxy_port query_string realip_remote_addr realip_remote_port realpath_root remote_addr remote_port remote_user
-request_filename request_id request_method request_uri scheme server_addr server_name server_port server_protocol
-upstream_cache_status uri
+args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests connection_time content_length content_type
+date_gmt date_local document_root document_uri fastcgi_path_info fastcgi_script_name host hostname https is_args limit_rate msec
+nginx_version pid proxy_add_x_forwarded_for proxy_host proxy_port query_string realip_remote_addr realip_remote_port realpath_root remote_addr remote_port remote_user
+request request_completion request_filename request_id request_length request_method request_time request_uri scheme server_addr
+server_name server_port server_protocol ssl_alpn_protocol ssl_cipher ssl_client_cert ssl_client_escaped_cert
+ssl_client_fingerprint ssl_client_i_dn ssl_client_i_dn_legacy ssl_client_raw_cert ssl_client_s_dn ssl_client_s_dn_legacy
+ssl_client_serial ssl_client_v_end ssl_client_v_remain ssl_client_v_start ssl_client_verify ssl_early_data ssl_protocol
+ssl_server_name ssl_session_reused status time_iso8601 time_local upstream_cache_status uri
 `)
+
+/** Those that only one engine knows, without a connection that is encrypted and with one. */
+const OF_ENGINE_NODE = words('connection connection_requests connection_time')
+const OF_ENGINE_NODE_TLS = words('ssl_alpn_protocol ssl_cipher ssl_protocol ssl_server_name ssl_session_reused')
 
 /** Variables whose name ends with that of a field, argument or cookie; the last of them is of the response. */
 export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_', 'sent_http_']
@@ -30,12 +38,22 @@ export function isSaidByClient(name: string): boolean {
   return SAID_BY_CLIENT.has(name) || /^[1-9]$/.test(name) || /^(?:arg|cookie|http)_/.test(name)
 }
 
+/** What reads a variable: a log, or something that an answer may depend on. */
+type VariableReading = 'answer' | 'log'
+
+/** The addresses that engine uws serves: it does not know all variables. */
+export interface UwsAddresses {
+  readonly hasUws: boolean
+  /** True if one of them speaks TLS. */
+  readonly hasUwsTls: boolean
+}
+
 /** Knows which variables there are and which are read: a map may be written after what reads it. */
 export class VariableTable {
   /** Regular expressions by how they are written: a thousand servers often share one. */
   readonly patterns = new Map<string, TranslatedPattern>()
   readonly #defined = new Set<string>(WEB_VARIABLES)
-  readonly #used = new Map<string, Place[]>()
+  readonly #used = { answer: new Map<string, Place[]>(), log: new Map<string, Place[]>() }
 
   define(name: string): void {
     this.#defined.add(name)
@@ -43,32 +61,48 @@ export class VariableTable {
 
   /** Returns true if every request has it. */
   isBuiltIn(name: string): boolean {
-    return WEB_VARIABLES.has(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
+    return isNginxVariable(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
   }
 
-  use(name: string, place: Place): void {
-    const places = this.#used.get(name)
-    if (places === undefined) this.#used.set(name, [place])
+  use(name: string, place: Place, reading: VariableReading = 'answer'): void {
+    const places = this.#used[reading].get(name)
+    if (places === undefined) this.#used[reading].set(name, [place])
     else places.push(place)
   }
 
-  /** Reports variables that are read and do not exist, each where it is read first. */
-  check(problems: VhostProblems): void {
-    for (const [name, places] of this.#used) {
-      if (this.#defined.has(name)) continue
-      if (!WRITTEN_LAST.has(name) && WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
+  /** Reports variables that are read and do not exist, each where it is read first. Logs have "-" for those of nginx. */
+  check(problems: VhostProblems, surroundings: UwsAddresses): void {
+    for (const [name, places] of this.#used.answer) {
+      const wish = this.#wishFor(name, surroundings)
+      if (wish !== undefined) this.#report(problems, name, places, wish)
+    }
+    for (const [name, places] of this.#used.log) {
+      const wish = this.#wishFor(name, surroundings)
+      if (wish === undefined || this.#used.answer.has(name)) continue
       const [first] = places
-      if (first === undefined) continue
-      const others = new Set(places.map(formatPlace)).size - 1
-      const more = others === 0 ? [] : [`read at ${others} more ${others === 1 ? 'place' : 'places'}`]
-      const hints = [...this.#guess(name), ...more]
-      const message = isNginxVariable(name) ? `variable "$${name}" is not available here` : `unknown "${name}" variable`
-      problems.add(first, message, hints.length === 0 ? undefined : hints.join('; '))
+      if (!isNginxVariable(name)) this.#report(problems, name, places, wish)
+      else if (first !== undefined)
+        problems.notice(`log variable ${name}`, first, `variable "$${name}" is not available here: logs have "-" for it`)
     }
   }
 
-  #guess(name: string): string[] {
+  /** Undefined: it is there. Else the advice about it; "": none. */
+  #wishFor(name: string, { hasUws, hasUwsTls }: UwsAddresses): string | undefined {
+    const isMissing = (hasUws && OF_ENGINE_NODE.has(name)) || (hasUwsTls && OF_ENGINE_NODE_TLS.has(name))
+    if (isMissing) return 'engine "uws" does not know it; set svc_engine node'
+    if (this.#defined.has(name)) return undefined
+    if (!WRITTEN_LAST.has(name) && WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))) return undefined
     const near = isNginxVariable(name) ? undefined : nearestName(name, this.#defined)
-    return near === undefined ? [] : [`did you mean "$${near}"?`]
+    return near === undefined ? '' : `did you mean "$${near}"?`
+  }
+
+  #report(problems: VhostProblems, name: string, places: readonly Place[], wish: string): void {
+    const [first] = places
+    if (first === undefined) return
+    const others = new Set(places.map(formatPlace)).size - 1
+    const more = others === 0 ? [] : [`read at ${others} more ${others === 1 ? 'place' : 'places'}`]
+    const hints = [...(wish === '' ? [] : [wish]), ...more]
+    const message = isNginxVariable(name) ? `variable "$${name}" is not available here` : `unknown "${name}" variable`
+    problems.add(first, message, hints.length === 0 ? undefined : hints.join('; '))
   }
 }

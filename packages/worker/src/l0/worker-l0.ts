@@ -18,12 +18,14 @@ import { type HttpMetrics, type HttpSeries, L0Metrics, latencyBin, type MetricSe
 import { type Affinity, isNewVisit } from '../generation/affinity.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
+import type { HitLogs } from '../request/formatted-logs.ts'
 import type { L0Admission, WorkerFacts } from '../request/l0-capture.ts'
 import type { RealIp } from '../request/real-ip.ts'
 import type { HitRequest } from '../request/request-log.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
 import { dropOutdated } from './drop-outdated.ts'
+import { type HitClient, hitRequest } from './hit-request.ts'
 import { type HitTracer, recordHit, sampledTrace } from './hit-trace.ts'
 import { partOf, readSpecial } from './special-read.ts'
 
@@ -170,7 +172,8 @@ export class WorkerL0 implements ReadyResponses {
     if (weight > 0) this.#countNames(ask, entry.facts, weight)
     const { tracer, generation } = this.#options
     const trace = tracer.isOn ? sampledTrace(tracer, ask, generation().trustedProxies) : undefined
-    const isLogged = this.#options.log().isWritten && entry.facts.accessLogs.length > 0
+    const { accessLogs, hitLogs } = entry.facts
+    const isLogged = (accessLogs.length > 0 || hitLogs !== undefined) && this.#options.log().isWritten
     if (isLogged || trace !== undefined) this.#hit = this.#hitOf(ask, entry, trace)
     return this.#answer
   }
@@ -316,6 +319,7 @@ export class WorkerL0 implements ReadyResponses {
     return {
       requestId: givenId ?? (trace === undefined ? undefined : this.#options.makeRequestId()),
       logs: facts.accessLogs,
+      formatted: facts.hitLogs && this.#formattedOf(ask, facts.hitLogs, { client, givenId }),
       trace,
       pathGroup: facts.pathGroup,
       scheme: client.scheme,
@@ -328,6 +332,15 @@ export class WorkerL0 implements ReadyResponses {
       referrer: ask.field('referer') ?? '',
       httpVersion: ask.httpVersion,
     }
+  }
+
+  #formattedOf(ask: ReadyRequest, logs: HitLogs, { client, givenId }: HitClient): NonNullable<HitRequest['formatted']> {
+    const request = hitRequest(ask, {
+      client,
+      startedAt: this.#startedAt,
+      requestId: () => givenId ?? this.#options.makeRequestId(),
+    })
+    return { logs, request, head: this.#answer.head }
   }
 
   #codingOf(acceptEncoding: string | undefined): ContentCoding {

@@ -19,6 +19,7 @@ import type { HttpMetrics, HttpSeries, LogNames } from '@svc/telemetry'
 import type { CompressionTerms } from '../compression/index.ts'
 import type { SiteCounter } from '../traffic/site-counter.ts'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
+import type { FormattedLogs, HitLogs } from './formatted-logs.ts'
 import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
 import type { RealIp } from './real-ip.ts'
 
@@ -31,6 +32,8 @@ export interface WorkerFacts extends L0Facts {
   readonly accessLogs: LogNames
   /** Finds the client behind proxies that a vhost file names. */
   readonly realIp: RealIp | undefined
+  /** Further logs; undefined: there are none. */
+  readonly hitLogs: HitLogs | undefined
   /** True if it is for the path as it was spelled: normalised. */
   readonly isOfSpelling: boolean
   /** Terms on which it was compressed, or was not; undefined: those of the server. */
@@ -52,6 +55,7 @@ interface OfferingRequest {
   /** Access logs that requests for the same are written to. */
   readonly accessLogs: LogNames
   readonly realIp: RealIp | undefined
+  readonly formattedLogs: FormattedLogs | undefined
   /** `scaling.session_cookie_name` */
   readonly affinityCookie: string
   /** True if another spelling of the same path may be answered otherwise. */
@@ -235,7 +239,7 @@ class AdmissionTicket {
     if (body.byteLength > cache.maxEntryBytes || !this.mayStore(head)) return
     const content = Buffer.allocUnsafeSlow(body.byteLength)
     content.set(body)
-    cache.put(this.#admitted.key, { facts: this.#facts(), head, body: content }, this.#tools.clock.monotonic())
+    cache.put(this.#admitted.key, { facts: this.#facts(head), head, body: content }, this.#tools.clock.monotonic())
   }
 
   end(): void {
@@ -258,7 +262,7 @@ class AdmissionTicket {
     return purgeables.every((entry) => this.#tools.ledger.mayStore(fill, entry, 'l0'))
   }
 
-  #facts(): WorkerFacts {
+  #facts({ headers }: ResponseHead): WorkerFacts {
     const { offering, offer, purgeables } = this.#admitted
     const { expiresAt, dependsOnCookies, isCurrent, keepsLifetime } = offer
     return {
@@ -272,6 +276,7 @@ class AdmissionTicket {
       pathGroup: offering.pathGroup,
       accessLogs: offering.accessLogs,
       realIp: offering.realIp,
+      hitLogs: offering.formattedLogs?.ofHits(headers),
       isOfSpelling: offering.isOfSpelling,
       hidesStatus: offering.hidesStatus,
       terms: offering.terms,

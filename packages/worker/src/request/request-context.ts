@@ -11,6 +11,7 @@ import { ClientBody } from './client-body.ts'
 import { endedSpans } from './ended-spans.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
 import type { EndedRequest, FlowLog, StageTrail } from './flow-log.ts'
+import type { FormattedLogs, RequestOutcome } from './formatted-logs.ts'
 import { HeldWriter } from './held-writer.ts'
 import { L0Capture, type L0Passage } from './l0-capture.ts'
 import type { PluginPassage } from './plugin-passage.ts'
@@ -21,14 +22,6 @@ import type { StageResult } from './stage-result.ts'
 export type { StageResult } from './stage-result.ts'
 
 const empty = new Uint8Array(0)
-
-/** The response as it was sent. */
-export interface RequestOutcome {
-  /** 0: nothing. */
-  readonly status: number
-  /** Body bytes handed to the engine to be sent. */
-  readonly bytes: number
-}
 
 /** State shared by all contexts. */
 export interface ContextTools {
@@ -70,6 +63,8 @@ export class RequestContext {
   isLogged = true
   /** Access logs that it is written to, where there is one. */
   accessLogs = serverLog
+  /** Further logs that it is written to, as its location says. */
+  formattedLogs: FormattedLogs | undefined
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
   /** Fields that route rules set on the response, for any handler, over any other value of them. */
@@ -100,6 +95,7 @@ export class RequestContext {
   #ending: 'none' | 'written' | 'aborted' = 'none'
   #requestId: string | undefined
   #status = 0
+  #sentHeaders: HeaderList = []
   #bytes = 0
   #events: EventStream | undefined
   #trail: StageTrail | undefined
@@ -170,7 +166,7 @@ export class RequestContext {
   }
 
   outcome(): RequestOutcome {
-    return { status: this.#status, bytes: this.#bytes }
+    return { status: this.#status, bytes: this.#bytes, headers: this.#sentHeaders }
   }
 
   /** Sets the listener for the end of the exchange; it is called at once if the exchange has ended. A later call replaces it. */
@@ -192,7 +188,7 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     const { admission } = this.#tools.l0
     if (admission === undefined || this.#l0.isWithdrawn) return false
-    const { client, generation, pathGroup, accessLogs, realIp, hidesCacheStatus } = this
+    const { client, generation, pathGroup, accessLogs, formattedLogs, realIp, hidesCacheStatus } = this
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
     const { session_cookie_name: affinityCookie } = generation.config.scaling
@@ -204,6 +200,7 @@ export class RequestContext {
       pathGroup,
       accessLogs,
       realIp,
+      formattedLogs,
       affinityCookie,
       isOfSpelling,
       hidesStatus: hidesCacheStatus,
@@ -279,6 +276,7 @@ export class RequestContext {
 
   #respond(head: ResponseHead, body: Uint8Array | undefined): void {
     this.#status = head.status
+    this.#sentHeaders = head.headers
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
     // Before it is sent: the body may be lent for this call alone.
     this.#l0.store(head, body ?? (this.request.method === 'HEAD' ? undefined : empty))
@@ -298,6 +296,7 @@ export class RequestContext {
 
   #stream(head: ResponseHead, options: StreamOptions | undefined): BodyWriter {
     this.#status = head.status
+    this.#sentHeaders = head.headers
     const sendsBody = this.#sendsBody(head.status)
     this.#l0.startCopy(head, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
     const writer = this.exchange.stream(this.#sentHead(head), options)

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import type { Refusal } from '@svc/engine'
+import { type ReadyHead, type Refusal, readyFields } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
 import {
   type AccessEntry,
@@ -11,7 +11,8 @@ import {
   type RequestTrace,
 } from '@svc/telemetry'
 import type { WorkerTraffic } from '../traffic/worker-traffic.ts'
-import type { RequestContext, RequestOutcome } from './request-context.ts'
+import type { HitLogs, LoggedRequest, RequestOutcome } from './formatted-logs.ts'
+import type { RequestContext } from './request-context.ts'
 import { cacheWord } from './response-head.ts'
 
 /** A request that L0 answered, as far as it is logged. */
@@ -19,6 +20,8 @@ export type HitRequest = Pick<AccessEntry, 'site' | 'method' | 'path' | 'client'
   /** Undefined: it has none yet. */
   readonly requestId: string | undefined
   readonly logs: LogNames
+  /** Further logs and the request as they read it; undefined: there are none. */
+  readonly formatted: { readonly logs: HitLogs; readonly request: LoggedRequest; readonly head: ReadyHead } | undefined
   /** Undefined: it is not sampled. */
   readonly trace: RequestTrace | undefined
   readonly pathGroup: string
@@ -95,12 +98,23 @@ export class RequestLog {
   /** Writes down a request that L0 has answered. */
   hit(request: HitRequest, status: number, bytes: number, durationMs: number): void {
     if (this.#accessLog === undefined) return
-    const { requestId, site, method, path, client, userAgent, referrer, httpVersion, trace, logs } = request
+    const { requestId, site, method, path, client, userAgent, referrer, httpVersion, trace, logs, formatted } = request
     const startedAt = Date.now() - durationMs
-    this.#accessLog.hit(
-      { startedAt, requestId, site, method, path, status, bytes, durationMs, client, userAgent, referrer, httpVersion, trace },
-      logs,
-    )
+    const facts = { site, method, path, status, bytes, durationMs, client, userAgent, referrer, httpVersion, trace }
+    const entry = { startedAt, requestId, ...facts }
+    if (logs.length > 0) this.#accessLog.hit(entry, logs)
+    if (formatted === undefined) return
+    const end = {
+      ...{ status, bytes, durationMs, isComplete: true },
+      // Rarely read.
+      get headers() {
+        return readyFields(formatted.head)
+      },
+    }
+    for (const { path: log, text } of formatted.logs.linesOf(formatted.request, end)) {
+      if (text === undefined) this.#accessLog.hit(entry, [log])
+      else this.#accessLog.writeLine(log, text)
+    }
   }
 
   /** To be called while there is a connection: reads the facts that are available only then. */
@@ -113,11 +127,13 @@ export class RequestLog {
     if (!context.isLogged) return
     const durationMs = performance.now() - context.startedAt
     const { request } = context
-    const { status, bytes } = this.#outcome(context, isAborted)
+    const outcome = this.#outcome(context, isAborted)
+    const { status, bytes } = outcome
     this.#series.get(request.method, context.pathGroup).record(status, durationMs, context.exchange.body.length ?? 0, bytes)
     this.#count(context, { status, bytes }, durationMs)
     context.recordFlow(status, durationMs, isAborted && this.#refused.has(context.exchange.request))
-    if (this.#accessLog === undefined || context.accessLogs.length === 0) return
+    const { accessLogs, formattedLogs } = context
+    if (this.#accessLog === undefined || (accessLogs.length === 0 && formattedLogs === undefined)) return
     const entry = {
       startedAt: Date.now() - durationMs,
       requestId: context.requestId,
@@ -134,13 +150,17 @@ export class RequestLog {
       httpVersion: request.httpVersion,
       trace: context.trace?.isSampled === true ? context.trace : undefined,
     }
-    this.#accessLog.write(entry, context.accessLogs)
+    if (accessLogs.length > 0) this.#accessLog.write(entry, accessLogs)
+    for (const { path, text } of formattedLogs?.linesOf({ ...outcome, durationMs, isComplete: !isAborted }) ?? []) {
+      if (text === undefined) this.#accessLog.write(entry, [path])
+      else this.#accessLog.writeLine(path, text)
+    }
   }
 
   /** Counts a request of a site for analytics. */
   #count(
     { site, request, exchange, client, cacheStatus, isOpenEnded }: RequestContext,
-    outcome: RequestOutcome,
+    outcome: Pick<RequestOutcome, 'status' | 'bytes'>,
     ms: number,
   ): void {
     if (site === undefined) return
@@ -160,7 +180,7 @@ export class RequestLog {
     const sent = context.outcome()
     if (!isAborted) return sent
     const refused = this.#refused.get(context.exchange.request)
-    if (refused !== undefined) return { status: refused, bytes: 0 }
-    return sent.status === 0 ? { status: CLIENT_CLOSED_REQUEST, bytes: 0 } : sent
+    if (refused !== undefined) return { status: refused, bytes: 0, headers: [] }
+    return sent.status === 0 ? { status: CLIENT_CLOSED_REQUEST, bytes: 0, headers: [] } : sent
   }
 }

@@ -16,7 +16,7 @@ export function rewrittenRequest(
   request: HttpRequest,
   { rawPath, path, query, method = request.method }: RewrittenTarget,
 ): HttpRequest {
-  const { scheme, host, httpVersion, listener, serverName } = request
+  const { scheme, host, httpVersion, listener, serverName, connection, connectionPlace } = request
   const target = query === '' ? rawPath : `${rawPath}?${query}`
   return {
     method,
@@ -29,6 +29,8 @@ export function rewrittenRequest(
     httpVersion,
     listener,
     serverName,
+    connection,
+    connectionPlace,
     // These are read when they are needed, and not before.
     get remoteAddress() {
       return request.remoteAddress

@@ -1,7 +1,7 @@
 import { type HeaderList, withoutControls } from '@svc/http'
 import type { LocationSettings } from '@svc/vhosts'
 import { readForAnswer, type Templates } from './templates.ts'
-import type { VariableInput } from './variables.ts'
+import type { VariableInput } from './variable-input.ts'
 
 /** Adds the charset of a location to the Content-Type of a response. */
 type CharsetAdder = (input: VariableInput, headers: HeaderList) => HeaderList

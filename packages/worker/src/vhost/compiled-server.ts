@@ -20,10 +20,11 @@ import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import { GzipTerms } from './gzip-terms.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
+import { type CompiledLogs, compileLogs } from './location-logs.ts'
 import type { MediaTypes, MediaTypeTables } from './media-types.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
-import type { VariableInput } from './variables.ts'
+import type { VariableInput } from './variable-input.ts'
 
 /** A location, ready to be visited. */
 export interface CompiledLocation {
@@ -38,6 +39,7 @@ export interface CompiledLocation {
   readonly realIp: RealIp | undefined
   readonly access: AccessCheck | undefined
   readonly compression: CompressionTerms | undefined
+  readonly logs: CompiledLogs
   readonly addFields: FieldAdder | undefined
   /** undefined: files or an application. */
   readonly handler: LocationHandler | undefined
@@ -74,6 +76,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     realIp: compileRealIp(settings.realIp, tools),
     access: compileAccess(settings.access),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
+    logs: compileLogs(settings, types, templates),
     addFields: compileFields(settings, types, templates),
     handler: isPassed(content) ? handlers.make(content) : undefined,
     scripts: isPassed(content) && content.kind !== 'proxy' ? new ScriptPaths(content, templates) : undefined,
@@ -116,7 +119,8 @@ const SINGLE_FIELDS: ReadonlySet<string> = new Set(['content-type', 'etag', 'las
 /** Compiles `add_header`, `expires` and `charset`; undefined when there are none. */
 function compileFields(settings: LocationSettings, types: MediaTypes, templates: Templates): FieldAdder | undefined {
   const { addHeaders, expires } = settings
-  const isCharsetAdded = settings.content.kind === 'files' && types.addsCharset
+  const isOfFile = settings.content.kind === 'files'
+  const isCharsetAdded = isOfFile && types.addsCharset
   const addCharset = compileCharset(settings, isCharsetAdded, templates)
   if (addHeaders.length === 0 && (expires === undefined || expires.kind === 'off') && addCharset === undefined) return undefined
   const added = addHeaders.map(({ name, value, isAlways }) => ({
@@ -129,6 +133,8 @@ function compileFields(settings: LocationSettings, types: MediaTypes, templates:
     let headers: Fields = [...head.headers]
     if (isPlain && expires !== undefined) headers = withExpires(input, headers, expires)
     input.sentHeaders = headers
+    // nginx cuts ranges out of files later.
+    input.sentStatus = isOfFile && head.status === 206 ? 200 : head.status
     input.isCharsetAdded = isCharsetAdded
     for (const { name, value, isAlways } of added) {
       if (!isPlain && !isAlways) continue

@@ -1,6 +1,6 @@
 import { type CompiledTemplate, type ConditionSpec, type FileTest, Pattern } from '@svc/vhosts'
 import { readForAnswer as read, type Templates } from './templates.ts'
-import type { VariableInput } from './variables.ts'
+import type { VariableInput } from './variable-input.ts'
 import type { Found } from './web-files.ts'
 
 /** Looks up files for conditions. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { CompiledTemplate, FilesSpec, GatewaySpec } from '@svc/vhosts'
 import { readForAnswer, type Templates } from './templates.ts'
-import type { ScriptPath, VariableInput } from './variables.ts'
+import type { ScriptPath, VariableInput } from './variable-input.ts'
 
 /** Finds the file of a request. */
 export interface FilePaths {

@@ -9,6 +9,7 @@ import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { redirectTarget } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
+import { LocationLogs } from './location-logs.ts'
 import { locationText } from './location-text.ts'
 import type { AuthVerdict } from './passwords/file-auth.ts'
 import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
@@ -108,7 +109,10 @@ export class LocationRun extends PhaseRun {
     context.mayCompress = location.settings.compression !== 'off'
     context.compression = compression
     if (compression !== undefined && !compression.isLikeOthers(termsRequestOf(context.request))) context.withdrawFromL0()
-    context.accessLogs = location.settings.accessLogs
+    const { logs } = location
+    context.accessLogs = logs.plain
+    context.formattedLogs = logs.formatted && new LocationLogs(logs, this.state)
+    if (!logs.areForHits) context.withdrawFromL0()
   }
 
   #limitBody({ settings }: CompiledLocation): boolean {

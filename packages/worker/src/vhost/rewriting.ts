@@ -2,7 +2,7 @@ import { unescapeRedirect } from '@svc/http'
 import { type LocationSettings, Pattern, type RewriteStep, splitAtQuestion } from '@svc/vhosts'
 import { compileCondition, type FileLookup } from './conditions.ts'
 import { readForAnswer as read, type Templates } from './templates.ts'
-import type { VariableInput } from './variables.ts'
+import type { VariableInput } from './variable-input.ts'
 
 /** A request whose path can be rewritten. */
 export interface Rewritable<Location> extends VariableInput {

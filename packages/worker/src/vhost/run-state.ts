@@ -1,10 +1,11 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
 import type { Captures, ServerSpec } from '@svc/vhosts'
 import type { VhostMatch } from '../generation/host-routing.ts'
+import type { RequestEnd } from '../request/formatted-logs.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation, CompiledServer } from './compiled-server.ts'
 import type { Rewritable } from './rewriting.ts'
-import type { ScriptPath } from './variables.ts'
+import type { ScriptPath } from './variable-input.ts'
 
 /** How often a request may go on at another path. */
 const MAX_CHANGES = 10
@@ -24,6 +25,8 @@ export class RunState implements Rewritable<CompiledLocation> {
   captures: Captures
   quotesCaptures = false
   sentHeaders: HeaderList = []
+  sentStatus: number | undefined
+  end: RequestEnd | undefined
   isCharsetAdded = false
   cacheWord = ''
   location: CompiledLocation

@@ -1,11 +1,12 @@
 import { entryOf } from '@svc/core'
-import { type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap, type VariableReader } from '@svc/vhosts'
-import { type VariableInput, variableReader } from './variables.ts'
+import { type CaptureSink, type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap } from '@svc/vhosts'
+import { type HitRead, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
+import { variableReader } from './variables.ts'
 
 /** Texts with variables of one generation, compiled when they are first read. */
 export class Templates {
   readonly #maps = new Map<string, MapSpec>()
-  readonly #mapReaders = new Map<string, VariableReader<VariableInput>>()
+  readonly #mapReaders = new Map<string, MapReader>()
   readonly #compiled = new WeakMap<Template, CompiledTemplate<VariableInput>>()
 
   constructor(maps: readonly MapSpec[]) {
@@ -13,17 +14,18 @@ export class Templates {
   }
 
   of(spec: Template): CompiledTemplate<VariableInput> {
-    return entryOf(this.#compiled, spec, () => compileTemplate(spec, this.#readerOf))
+    return entryOf(this.#compiled, spec, () => compileTemplate(spec, this.readerOf))
   }
 
-  readonly #readerOf = (name: string): VariableReader<VariableInput> => {
+  /** The reader of a variable. */
+  readonly readerOf = (name: string): RequestVariable => {
     const map = this.#maps.get(name)
     return map === undefined ? variableReader(name) : entryOf(this.#mapReaders, name, () => new MapReader(map, this))
   }
 }
 
 /** A variable of `map`. Its value is found once for each request. No configuration has circles or long chains of them. */
-class MapReader implements VariableReader<VariableInput> {
+class MapReader implements RequestVariable {
   readonly #spec: MapSpec
   readonly #templates: Templates
   readonly #values: ValueMap<Template>
@@ -49,16 +51,34 @@ class MapReader implements VariableReader<VariableInput> {
     return this.#isShared
   }
 
+  /** Where all values are the same for each request, and the source is made of what such requests have. */
+  get ofHit(): RequestVariable['ofHit'] {
+    if (this.isShared) return shared((input) => this.read(input)).ofHit
+    const { source, texts, patterns, fallback } = this.#spec
+    const values = [fallback, ...texts.map(({ value }) => value), ...patterns.map(({ value }) => value)]
+    const isFixed = values.every((value) => value.every((piece) => typeof piece === 'string'))
+    const pieces = source.map((piece) => (typeof piece === 'string' ? piece : this.#templates.readerOf(piece.variable).ofHit))
+    if (!isFixed || pieces.includes(undefined)) return undefined
+    return (input) => this.#bound(pieces.map((piece) => (typeof piece === 'function' ? piece(input) : () => piece ?? '')))
+  }
+
+  #bound(pieces: readonly HitRead[]): HitRead {
+    const values = this.#values
+    // No value reads a capture.
+    const sink: CaptureSink = { captures: [], setVariable: () => undefined }
+    return (input) => values.find(pieces.map((read) => read(input)).join(''), sink).join('')
+  }
+
   read(input: VariableInput): string {
-    const { variable, source } = this.#spec
-    const known = input.variable(variable)
+    const { variable, source, isVolatile } = this.#spec
+    const known = isVolatile ? undefined : input.variable(variable)
     if (known !== undefined) return known
     const before = input.captures
     const key = this.#templates.of(source).read(input)
     const value = this.#templates.of(this.#values.find(key, input)).read(input)
     // Captures of the key are read by themselves, as if they were the path's.
     if (input.captures !== before && !this.isShared) input.context.withdrawFromL0()
-    input.setVariable(variable, value)
+    if (!isVolatile) input.setVariable(variable, value)
     return value
   }
 }

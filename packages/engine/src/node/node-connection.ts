@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { ConnectionFacts, TlsFacts } from '@svc/http'
+
+/** Facts of a connection. Read while it is open: a log line may be written after its end. */
+export class NodeConnection implements ConnectionFacts {
+  readonly number: number
+  readonly openedAt = performance.now()
+  readonly peerPort: number | undefined
+  readonly ownAddress: string
+  readonly tls: TlsFacts | undefined
+  /** How many requests have come. Written by the intakes alone. */
+  place = 0
+
+  constructor(number: number, socket: Socket) {
+    this.number = number
+    this.peerPort = socket.remotePort
+    this.ownAddress = socket.localAddress ?? ''
+    this.tls = socket instanceof TLSSocket ? tlsFacts(socket) : undefined
+  }
+}
+
+function tlsFacts(socket: TLSSocket): TlsFacts {
+  const { alpnProtocol } = socket
+  return {
+    protocol: socket.getProtocol() ?? '',
+    cipher: socket.getCipher()?.name ?? '',
+    isResumed: socket.isSessionReused(),
+    applicationProtocol: typeof alpnProtocol === 'string' ? alpnProtocol : '',
+  }
+}
