@@ -153,7 +153,7 @@ test('a refused directive is one problem, and the variables that it would set ar
   const text = `split_clients $host $half { 50% a; * b; }
 geo $place { default a; }
 server { listen 80;
-  auth_request_set $user $upstream_status;
+  userid $user;
   location / { add_header A "$half$place$user"; }
 }`
   const { lines } = await readFiles(t, { 'a.conf': text })
@@ -162,7 +162,7 @@ server { listen 80;
     [
       'a.conf:1:1: directive "split_clients" is not available here',
       'a.conf:2:1: directive "geo" is not available here',
-      'a.conf:4:3: directive "auth_request_set" is not available here',
+      'a.conf:4:3: directive "userid" is not available here',
     ],
   )
 })

@@ -35,6 +35,9 @@ server { listen {on0}; server_name a.test; root {dir}/www;
   location /id { add_header X-Id $request_id; return 200 "x"; }
   location /allowed/ { allow 127.0.0.1; deny all; try_files /a.txt =404; }
   location /guarded/ { auth_basic r; auth_basic_user_file {dir}/users; try_files /a.txt =404; }
+  location = /passes { return 204; }
+  location /asked/ { auth_request /passes; try_files /a.txt =404; }
+  location /head-alone { limit_except HEAD { deny all; } alias {dir}/www/a.txt; }
   location /root-of/ { root {dir}/$http_x_dir; try_files /a.txt =404; }
   location /try/ { try_files $uri $uri.html /a.txt; }
   location /err/ { error_page 404 /a.txt; }
@@ -70,9 +73,11 @@ test('a response that reads anything else, or is guarded, is never answered from
   for (const url of ['/own', '/mapped', '/cookie', '/method', '/id']) assert.equal(await entersL0(server, url), false, url)
   await waitFor('files that are old enough', async () => (await server.l0('/a.txt')) === 'hit')
   const authorization = `Basic ${Buffer.from('joe:secret').toString('base64')}`
-  for (const url of ['/allowed/', '/root-of/', '/failing/']) assert.equal(await entersL0(server, url), false, url)
+  for (const url of ['/allowed/', '/asked/', '/root-of/', '/failing/']) assert.equal(await entersL0(server, url), false, url)
   assert.equal(await entersL0(server, '/guarded/', { headers: { authorization } }), false)
   assert.equal((await server.get('/guarded/')).status, 401)
+  assert.equal(await entersL0(server, '/head-alone', { method: 'HEAD' }), false)
+  assert.equal((await server.get('/head-alone')).status, 403)
 })
 
 test('a file is answered from L0 for as long as the way to it is the same', async (t) => {

@@ -1,5 +1,5 @@
 import * as answers from '../directives/answers.ts'
-import { locationBlock, type WrittenLocation } from '../directives/blocks.ts'
+import { limitExceptBlock, locationBlock, type WrittenLocation } from '../directives/blocks.ts'
 import type { WrittenIf } from '../directives/conditions.ts'
 import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
 import * as rewriting from '../directives/rewriting.ts'
@@ -114,7 +114,18 @@ export class LocationReader {
     const content = this.#content(level, match)
     const settings = settingsOf(level, content, this.steps(level, { match, content }))
     checkAuth(level, call)
-    return { ...settings, match, place: placeText(call), locations: this.#nested(level, call) }
+    const limitExcept = this.#limited(level, { match, content })
+    return { ...settings, match, place: placeText(call), limitExcept, locations: this.#nested(level, call) }
+  }
+
+  #limited(outer: Level, { match, content }: OpenLocation): LocationSpec['limitExcept'] {
+    const [written] = outer.own(limitExceptBlock)
+    if (written === undefined) return undefined
+    const level = new Level('limit_except', outer, match)
+    level.read(written.call.directive.block ?? [], this.#parts.tools)
+    checkAuth(level, written.call)
+    const settings = settingsOf(level, this.#passed(level, match) ?? content, [])
+    return { methods: written.methods, settings }
   }
 
   #nested(level: Level, call: DirectiveCall): LocationSpec[] {

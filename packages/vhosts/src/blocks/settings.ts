@@ -6,6 +6,7 @@ import * as serving from '../directives/serving.ts'
 import { BUILT_IN_DEFAULT_TYPE, defaultType, typesBlock } from '../directives/types.ts'
 import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
 import { accessLogsOf } from './access-logs.ts'
+import { guardOf } from './guard.ts'
 import type { Level } from './level.ts'
 
 const DEFAULT_INDEX = [['index.html']] as const
@@ -87,6 +88,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     authBasic: authBasic(level),
     hasCacheStatus: level.value(answers.svcCacheStatus) ?? content.kind === 'app',
     maxBodyBytes: level.value(answers.clientMaxBodySize) ?? (content.kind === 'app' ? undefined : MAX_BODY_BYTES),
+    guard: guardOf(level),
     errorPages: level.nearest(rewriting.errorPage),
     // Unlike most flags, a location inherits it from the one around it.
     isInternal: level.nearest(answers.internal).length > 0,

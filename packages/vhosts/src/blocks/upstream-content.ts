@@ -70,10 +70,11 @@ function redirects(level: Level, target: PassTarget, match: LocationMatch): Prox
 }
 
 function checkUri({ call, host, uri }: PassTarget, match: LocationMatch, level: Level): void {
-  const isPlace = match.kind === 'pattern' || match.kind === 'named' || level.context === 'if in location'
+  const isPlace =
+    match.kind === 'pattern' || match.kind === 'named' || level.context === 'if in location' || level.context === 'limit_except'
   if (uri !== undefined && isPlace && isConstant(uri) && isConstant(host)) {
     call.fail(
-      '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement',
+      '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block',
     )
   }
 }

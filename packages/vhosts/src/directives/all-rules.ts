@@ -5,6 +5,7 @@ import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
 import * as engines from './engines.ts'
 import * as gateways from './gateways.ts'
+import * as guarding from './guarding.ts'
 import * as logging from './logging.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
@@ -27,6 +28,7 @@ const CONTEXTS: Readonly<Record<string, Context>> = {
   location: 'location',
   'if in server': 'if in server',
   'if in location': 'if in location',
+  limit_except: 'limit_except',
   upstream: 'upstream',
 }
 
@@ -46,12 +48,14 @@ function withoutEffect(name: string, reason: string, facts: DirectiveFacts): Rul
   })
 }
 
-/** Adds the contexts of `if` that the directive has in nginx. */
-function alsoInIf(one: Rule<unknown>): Rule<unknown> {
+const INNER: readonly Context[] = ['if in server', 'if in location', 'limit_except']
+
+/** Adds the contexts of `if` and `limit_except` that the directive has in nginx. */
+function alsoInside(one: Rule<unknown>): Rule<unknown> {
   if (!one.contexts.includes('location')) return one
   const facts = NGINX_DIRECTIVES.get(one.name)?.find(({ contexts }) => contexts.includes('location'))
-  const inIf = facts?.contexts.filter((context) => context === 'if in server' || context === 'if in location') ?? []
-  return inIf.length === 0 ? one : { ...one, contexts: [...one.contexts, ...inIf] }
+  const inside = INNER.filter((context) => facts?.contexts.some((known) => known === context))
+  return inside.length === 0 ? one : { ...one, contexts: [...one.contexts, ...inside] }
 }
 
 const working: readonly Rule<unknown>[] = [
@@ -62,6 +66,7 @@ const working: readonly Rule<unknown>[] = [
   ifBlock,
   ...Object.values(answers),
   ...Object.values(realIp),
+  ...Object.values(guarding),
   ...Object.values(compression),
   typesBlock,
   defaultType,
@@ -71,7 +76,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(gatewayRules),
   ...Object.values(params),
   ...Object.values(families).flatMap((family): Rule<unknown>[] => Object.values(family)),
-].map(alsoInIf)
+].map(alsoInside)
 
 const ignored = [...NO_EFFECT].flatMap(([name, reason]) =>
   (NGINX_DIRECTIVES.get(name) ?? []).map((facts) => withoutEffect(name, reason, facts)),

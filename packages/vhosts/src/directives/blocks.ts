@@ -1,7 +1,7 @@
 import type { LocationMatch } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import type { DirectiveCall } from './directive-call.ts'
-import { rule } from './rule.ts'
+import { MANY, rule } from './rule.ts'
 
 /** `http {}` of a whole nginx.conf. */
 export const httpBlock = rule('http', { in: ['core'], args: 0, form: 'block', parse: (call) => call })
@@ -17,6 +17,26 @@ export const upstreamBlock = rule('upstream', { in: ['main'], args: 1, form: 'bl
 
 /** `map source $variable {}`. */
 export const mapBlock = rule('map', { in: ['main'], args: 2, form: 'block', isMany: true, parse: (call) => call })
+
+const METHODS: readonly string[] = [
+  ...['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'MKCOL', 'COPY', 'MOVE', 'OPTIONS', 'PROPFIND', 'PROPPATCH', 'LOCK', 'UNLOCK'],
+  'PATCH',
+]
+
+/** `limit_except method ... {}`: the methods that it leaves alone. HEAD comes with GET. */
+export const limitExceptBlock = rule<{ readonly methods: readonly string[]; readonly call: DirectiveCall }>('limit_except', {
+  in: ['location'],
+  args: [1, MANY],
+  form: 'block',
+  parse: (call) => {
+    const methods = call.every((index, text) => {
+      const method = text.toUpperCase()
+      return METHODS.includes(method) ? method : call.fail(`invalid method "${shown(text)}"`, index)
+    })
+    if (methods === undefined) return undefined
+    return { methods: methods.includes('GET') ? [...methods, 'HEAD'] : methods, call }
+  },
+})
 
 /** A location and where it is written. */
 export interface WrittenLocation {

@@ -2,7 +2,6 @@ import { refusedHint } from './refused.ts'
 
 /** Values of refused directives that say just how this server behaves anyway. */
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
-  auth_request: ['off'],
   autoindex: ['off'],
   brotli: ['on'],
   dav_methods: ['off'],

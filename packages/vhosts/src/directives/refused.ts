@@ -3,7 +3,6 @@ import { byName } from './texts-by-name.ts'
 
 /** Directives whose absence would change answers or protection, by what to write instead. */
 const REFUSED = byName({
-  'without it, anyone has access; authorize requests in the upstream, or in middleware.ts of an application': 'auth_request',
   'directory listings are not available; add an index file': 'autoindex',
   'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
   'files always have an ETag; it cannot be turned off': 'etag',
@@ -30,7 +29,6 @@ const REFUSED = byName({
   'an error page that fails is sent as a plain error': 'recursive_error_pages',
   'symbolic links are followed; give the files to another user': 'disable_symlinks',
   'use error_page with a path, or an upstream': 'post_action',
-  'a location answers every method; check the method in the upstream': 'limit_except',
   'the handshake of a name without server is answered by the default server': 'ssl_reject_handshake',
   'the key must not be encrypted': 'ssl_password_file',
   'set tls.min_version in the config file': 'ssl_conf_command',
@@ -62,7 +60,6 @@ const REFUSED = byName({
 /** The same for the other directives of a module. */
 const REFUSED_MODULES: Readonly<Record<string, string>> = {
   addition: 'texts of other locations are not added to responses; change the responses at their source',
-  auth_request: 'without it, anyone has access; authorize requests in the upstream, or in middleware.ts of an application',
   autoindex: 'directory listings are not available; add an index file',
   browser: 'use map $http_user_agent with patterns',
   charset: 'text is not converted; convert files in other encodings',

@@ -4,6 +4,7 @@ import { leadingText, trailingText, withoutTrailing } from '../values/template.t
 import type { WrittenIf } from './conditions.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { EVERYWHERE, MANY, rule } from './rule.ts'
+import { settableVariable } from './settable-variable.ts'
 
 const MOVED_TEMPORARILY = 302
 const MAX_STATUS = 999
@@ -51,21 +52,14 @@ export const rewrite = rule<RewriteStep | WrittenIf>('rewrite', { ...steps, args
 /** `return`. */
 export const returns = rule('return', { ...steps, args: [1, 2], parse: parseReturn })
 
-/** Built-in variables that a request may set. */
-const SETTABLE: ReadonlySet<string> = new Set(['args'])
-
 /** `set`. */
 export const set = rule<RewriteStep>('set', {
   ...steps,
   args: 2,
   parse: (call) => {
-    const name = /^\$([A-Za-z_][A-Za-z0-9_]*)$/.exec(call.arg(0))?.[1]
-    if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(0))}"`, 0)
-    if (call.tools.variables.isBuiltIn(name) && !SETTABLE.has(name))
-      return call.fail(`the duplicate "${name}" variable`, 0, 'it is a built-in variable')
-    call.tools.variables.define(name)
+    const variable = settableVariable(call)
     const value = call.template(1)
-    return value === undefined ? undefined : { kind: 'set', variable: name, value }
+    return variable === undefined || value === undefined ? undefined : { kind: 'set', variable, value }
   },
 })
 

@@ -1,7 +1,17 @@
 import type { DirectiveCall } from './directive-call.ts'
 
 /** The kind of block around a directive. `main`: none, or `http {}` of a whole nginx.conf; `core`: none, in a whole nginx.conf. */
-export type Context = 'core' | 'events' | 'main' | 'server' | 'location' | 'if in server' | 'if in location' | 'upstream' | 'map'
+export type Context =
+  | 'core'
+  | 'events'
+  | 'main'
+  | 'server'
+  | 'location'
+  | 'if in server'
+  | 'if in location'
+  | 'limit_except'
+  | 'upstream'
+  | 'map'
 
 /** Definition of a directive. `Value` is the result of its parser. */
 export interface Rule<Value> {

@@ -74,6 +74,8 @@ export interface ServerSpec {
 export interface LocationSpec extends LocationSettings {
   readonly match: LocationMatch
   readonly place: string
+  /** `limit_except`: settings for all methods but some, which have no rewriting. */
+  readonly limitExcept: { readonly methods: readonly string[]; readonly settings: LocationSettings } | undefined
   /** Locations inside of it. */
   readonly locations: readonly LocationSpec[]
 }
@@ -110,6 +112,7 @@ export interface LocationSettings {
   readonly authBasic: { readonly realm: Template; readonly userFile: Template } | undefined
   /** True if responses have the field Cache-Status. */
   readonly hasCacheStatus: boolean
+  readonly guard: GuardSpec
   /** Bytes; 0: no limit. undefined: `server.max_body_bytes`. */
   readonly maxBodyBytes: number | undefined
   readonly errorPages: readonly ErrorPageSpec[]
@@ -255,6 +258,20 @@ export interface AccessRule {
   readonly isAllowed: boolean
   /** Address, CIDR, "all" or "unix:". */
   readonly source: string
+}
+
+/** Protection of a location beside `allow`, `deny` and `auth_basic`. */
+export interface GuardSpec {
+  /** `auth_request`; undefined: off. */
+  readonly authRequest: AuthRequestSpec | undefined
+}
+
+/** `auth_request`, with the variables that its answer sets. */
+export interface AuthRequestSpec {
+  /** Path of the request that is made, as written. */
+  readonly uri: string
+  /** `auth_request_set`: values are read from the request that was made. */
+  readonly sets: readonly { readonly variable: string; readonly value: Template }[]
 }
 
 export interface ErrorPageSpec {

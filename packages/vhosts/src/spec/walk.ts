@@ -5,9 +5,11 @@ export function locationsOf({ locations }: Pick<ServerSpec, 'locations'>): Locat
   return locations.flatMap((location) => [location, ...locationsOf(location)])
 }
 
-/** All settings that a request to a server may come to: outside of locations, in each of them, and in each `if` of one. */
+/** All settings that a request to a server may come to: outside of locations, in each of them, and in each `if` and `limit_except` of one. */
 export function settingsOfServer(server: ServerSpec): LocationSettings[] {
-  return [server.fallback, ...locationsOf(server)].flatMap((settings) => [settings, ...settingsOfSteps(settings.rewrites)])
+  const locations = locationsOf(server)
+  const limited = locations.flatMap(({ limitExcept }) => limitExcept?.settings ?? [])
+  return [server.fallback, ...locations, ...limited].flatMap((settings) => [settings, ...settingsOfSteps(settings.rewrites)])
 }
 
 function settingsOfSteps(steps: readonly RewriteStep[]): LocationSettings[] {

@@ -20,8 +20,8 @@ ssl_server_name ssl_session_reused status time_iso8601 time_local upstream_cache
 const OF_ENGINE_NODE = words('connection connection_requests connection_time')
 const OF_ENGINE_NODE_TLS = words('ssl_alpn_protocol ssl_cipher ssl_protocol ssl_server_name ssl_session_reused')
 
-/** Variables whose name ends with that of a field, argument or cookie; the last of them is of the response. */
-export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_', 'sent_http_']
+/** Variables whose name ends with that of a field, argument or cookie; the last two are of the response. */
+export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_', 'sent_http_', 'upstream_http_']
 
 /** Fields of responses that the engine writes, when all else is done. */
 const WRITTEN_LAST = words(

@@ -84,7 +84,7 @@ export const grammarCases: readonly VhostCase[] = [
     'location',
     'if (-e $uri) { proxy_pass http://127.0.0.1/x; }',
     [
-      '1:16: "proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement',
+      '1:16: "proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block',
     ],
   ],
   ['server', 'if $host { }', ['1:4: invalid condition "$host" (it must be in parentheses)']],

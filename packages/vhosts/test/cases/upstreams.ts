@@ -76,14 +76,14 @@ export const upstreamsCases: readonly VhostCase[] = [
     'server',
     'location ~ x { proxy_pass http://127.0.0.1/y; }',
     [
-      '1:16: "proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement',
+      '1:16: "proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block',
     ],
   ],
   [
     'server',
     'location @x { proxy_pass http://127.0.0.1/; }',
     [
-      '1:15: "proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement',
+      '1:15: "proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block',
     ],
   ],
   ['server', 'location ~ x { proxy_pass http://127.0.0.1; }'],

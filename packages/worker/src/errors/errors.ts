@@ -29,6 +29,8 @@ export const WorkerError = errorClass('WorkerError', {
   },
   /** A plugin cannot be loaded, or is none. */
   WORKER_PLUGIN: {},
+  /** The path of `auth_request` was answered with a status that neither passes nor refuses a request. */
+  WORKER_AUTH_REQUEST: {},
   /** The file of `auth_basic_user_file` is not a regular file, or too large. */
   WORKER_PASSWORD_FILE: {},
 })

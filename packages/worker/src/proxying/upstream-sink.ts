@@ -194,6 +194,7 @@ export class UpstreamSink implements SwitchSink {
 
   #answer(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
     const exchange = this.#exchange
+    exchange.noteUpstream(head.headers)
     const { headers, redirectsInside } = this.#filter.apply(exchange, head.headers)
     if (redirectsInside && innerRedirect(exchange, head.headers)) {
       this.#isOver = true

@@ -61,6 +61,10 @@ export class RuleExchange implements LocationExchange {
     sendStatus(this.context, status, headers)
   }
 
+  noteUpstream(): void {
+    // A rule has no variables that read it.
+  }
+
   /** A rule has no locations that its upstream could name. */
   redirectInside(): void {
     this.context.reportFailure(

@@ -1,7 +1,6 @@
 import { entryOf } from '@svc/core'
-import { CidrSet, parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
+import { parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
 import {
-  type AccessRule,
   type CompiledTemplate,
   type ExpiresSpec,
   expiresFields,
@@ -15,6 +14,7 @@ import {
 } from '@svc/vhosts'
 import type { CompressionTerms } from '../compression/index.ts'
 import { RealIp } from '../request/real-ip.ts'
+import { type AccessCheck, compileChecks } from './access-checks.ts'
 import { compileCharset } from './charset.ts'
 import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
@@ -37,7 +37,8 @@ export interface CompiledLocation {
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly types: MediaTypes
   readonly realIp: RealIp | undefined
-  readonly access: AccessCheck | undefined
+  /** Checks of access. */
+  readonly checks: readonly AccessCheck[]
   readonly compression: CompressionTerms | undefined
   readonly logs: CompiledLogs
   readonly addFields: FieldAdder | undefined
@@ -47,6 +48,16 @@ export interface CompiledLocation {
   readonly scripts: ScriptPaths | undefined
   /** Milliseconds for which the fields of a response are right. */
   readonly fieldsLastMs: number
+  /** `limit_except`. */
+  readonly limited: LimitedMethods | undefined
+}
+
+/** A location for all methods but some. */
+interface LimitedMethods {
+  readonly except: ReadonlySet<string>
+  /** True if GET and HEAD are not treated alike, as L0 does. */
+  readonly dividesHead: boolean
+  readonly location: CompiledLocation
 }
 
 /** Dependencies of compiled servers. */
@@ -74,36 +85,19 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     index: (files?.index ?? []).map((name) => templates.of(name)),
     types,
     realIp: compileRealIp(settings.realIp, tools),
-    access: compileAccess(settings.access),
+    checks: compileChecks(settings, templates),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
     logs: compileLogs(settings, types, templates),
     addFields: compileFields(settings, types, templates),
     handler: isPassed(content) ? handlers.make(content) : undefined,
     scripts: isPassed(content) && content.kind !== 'proxy' ? new ScriptPaths(content, templates) : undefined,
     fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
+    limited: undefined,
   }
 }
 
 function compileRealIp(spec: RealIpSpec | undefined, { realIps }: CompileTools): RealIp | undefined {
   return spec === undefined ? undefined : entryOf(realIps, JSON.stringify(spec), () => new RealIp(spec))
-}
-
-/** True: a rule allows the client. False: one denies it. Undefined: no rule is about it. */
-type AccessCheck = (address: string) => boolean | undefined
-
-/** Compiles `allow` and `deny`: the first rule that matches decides. */
-function compileAccess(rules: readonly AccessRule[]): AccessCheck | undefined {
-  if (rules.length === 0) return undefined
-  const compiled = rules.map(({ isAllowed, source }) => ({ isAllowed, fits: matcherOf(source) }))
-  return (address) => compiled.find(({ fits }) => fits(address))?.isAllowed
-}
-
-function matcherOf(source: string): (address: string) => boolean {
-  if (source === 'all') return () => true
-  // A connection over a unix socket has no address.
-  if (source === 'unix:') return (address) => address === ''
-  const set = new CidrSet([source])
-  return (address) => set.contains(address)
 }
 
 /** Adds the fields of a location to the head of a response. */
@@ -173,10 +167,17 @@ function compileLocations(locations: readonly LocationSpec[], tools: CompileTool
     locations.map((location) => ({
       match: location.match,
       addsSlash: isPassed(location.content),
-      value: compileLocation(location, location.match, tools),
+      value: { ...compileLocation(location, location.match, tools), limited: compileLimited(location, tools) },
       nested: location.locations.length === 0 ? undefined : compileLocations(location.locations, tools),
     })),
   )
+}
+
+function compileLimited({ limitExcept, match }: LocationSpec, tools: CompileTools): LimitedMethods | undefined {
+  if (limitExcept === undefined) return undefined
+  const except = new Set(limitExcept.methods)
+  const dividesHead = except.has('GET') !== except.has('HEAD')
+  return { except, dividesHead, location: compileLocation(limitExcept.settings, match, tools) }
 }
 
 /** Compiles a server. */

@@ -28,6 +28,8 @@ export interface LocationExchange {
   setVariable(name: string, value: string): void
   /** Notes `$upstream_cache_status`. */
   noteCache(word: string): void
+  /** Notes the fields of an upstream, as it sent them. */
+  noteUpstream(headers: HeaderList): void
   /** Target of a redirect to a path of this server. */
   redirectTarget(path: string): string
   /** True if the location has an `error_page` for a status. */

@@ -5,18 +5,19 @@ import { plainPage } from '../request/plain-page.ts'
 import { afterRoute } from '../request/plugin-passage.ts'
 import type { StageResult } from '../request/request-context.ts'
 import { offerPathToL0 } from '../request/site-request.ts'
+import type { CheckedRequest, Refused, SubAnswer } from './access-checks.ts'
+import { checkAccess } from './access-phase.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { redirectTarget } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
 import { LocationLogs } from './location-logs.ts'
 import { locationText } from './location-text.ts'
-import type { AuthVerdict } from './passwords/file-auth.ts'
-import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
 import { type Outcome, PhaseRun, type RewriteEnd, type VhostTools } from './phase-run.ts'
 import { type RunState, withMissing } from './run-state.ts'
 import { serveFiles } from './static-content.ts'
-import { readForAnswer } from './templates.ts'
+import { SubrequestExchange } from './subrequest-context.ts'
+import { SubrequestState } from './subrequest-state.ts'
 import { tryFiles } from './try-files.ts'
 import { settle, VhostExchange } from './vhost-exchange.ts'
 import type { Found, WebFiles } from './web-files.ts'
@@ -24,13 +25,11 @@ import type { Found, WebFiles } from './web-files.ts'
 /** Statuses of `return` that close the connection instead of a response. */
 const CLOSED: ReadonlySet<number> = new Set([408, 444, 499])
 
-const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limited: 429 } as const
-
 /** Answers a request from the application of a site. */
 type AnswerFromApp = (state: RunState, site: string) => Outcome
 
 /** One request on its way through the phases of nginx: rewriting, location, access, `try_files`, content. */
-export class LocationRun extends PhaseRun {
+export class LocationRun extends PhaseRun implements CheckedRequest {
   readonly #answerFromApp: AnswerFromApp
   readonly #found: (readonly [path: string, found: Found])[] = []
 
@@ -135,34 +134,32 @@ export class LocationRun extends PhaseRun {
 
   protected override visit(): Outcome {
     const { state } = this
-    const { context } = state
-    state.findClient(state.location)
-    const { access, settings } = state.location
-    let isDenied = false
-    if (access !== undefined) {
-      context.withdrawFromL0()
-      const isAllowed = access(context.client.address)
-      if (isAllowed === true && settings.satisfiesAny) return this.#admitted()
-      if (isAllowed === false && !settings.satisfiesAny) return this.fail(403)
-      isDenied = isAllowed === false
-    }
-    if (settings.authBasic !== undefined) return this.#checkUser(settings.authBasic)
-    return isDenied ? this.fail(403) : this.#admitted()
+    const { context, location, isSubrequest } = state
+    state.findClient(location)
+    const { checks, settings } = location
+    if (checks.length === 0 || isSubrequest) return this.#admitted()
+    context.withdrawFromL0()
+    const result = checkAccess(this, checks, settings.satisfiesAny)
+    return result instanceof Promise ? result.then((settled) => this.#checked(settled)) : this.#checked(result)
   }
 
-  #checkUser({ realm, userFile }: NonNullable<CompiledLocation['settings']['authBasic']>): Outcome {
+  #checked(result: 'passed' | Refused): Outcome {
+    if (result === 'passed') return this.#admitted()
+    return CLOSED.has(result.status) ? this.#close(result.status) : this.fail(result.status, result.headers)
+  }
+
+  async request(uri: string): Promise<SubAnswer> {
     const { state, tools } = this
-    state.context.withdrawFromL0()
-    const text = withoutControls(readForAnswer(state, tools.templates.of(realm)))
-    const verdict = tools.basicAuth.check(state.context, readForAnswer(state, tools.templates.of(userFile)), state.server)
-    const go = (known: AuthVerdict): Outcome => {
-      if (known === 'passed') return this.#admitted()
-      return this.fail(
-        authStatus[known],
-        known === 'refused' ? [['www-authenticate', `Basic realm="${text}"`]] : waitFields(known),
-      )
-    }
-    return verdict instanceof Promise ? verdict.then(go) : go(verdict)
+    const exchange = new SubrequestExchange(state.context.exchange)
+    const context = tools.subrequests.contextOf(state.context, exchange)
+    const own = new SubrequestState(state, context)
+    const run = new LocationRun(own, tools, this.#answerFromApp)
+    state.context.onClosed(() => exchange.abort())
+    settle(context, () => run.goInside({ uri, args: '' }))
+    const head = await exchange.head
+    if (head === undefined) return undefined
+    own.sentHeaders = head.headers
+    return { status: head.status, input: own }
   }
 
   /** The application tells plugins itself where a request leads. */
@@ -224,10 +221,6 @@ function patternOf({ match }: CompiledLocation): string {
 }
 
 const always = () => true
-
-function waitFields(verdict: AuthVerdict): HeaderList {
-  return verdict === 'limited' ? [['retry-after', String(GUESS_RECOVERY_SECONDS)]] : []
-}
 
 /** Data cached with a response must not keep its request alive. */
 function stillFound(files: WebFiles, found: readonly (readonly [string, Found])[], isCurrent: () => boolean): () => boolean {

@@ -83,7 +83,12 @@ function isWrittenFor({ match, settings }: CompiledLocation, path: string): bool
   if (match.kind === 'exact') return true
   if (match.kind === 'prefix' && match.path === path) return true
   if (match.kind === 'prefix' && match.path.length <= 1) return false
-  return settings.isInternal || settings.access.length > 0 || settings.authBasic !== undefined
+  return (
+    settings.isInternal ||
+    settings.access.length > 0 ||
+    settings.authBasic !== undefined ||
+    settings.guard.authRequest !== undefined
+  )
 }
 
 /** Finds the owner of a path at a server of a vhost file. */

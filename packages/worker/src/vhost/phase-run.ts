@@ -5,6 +5,7 @@ import type { CompiledLocation } from './compiled-server.ts'
 import type { FileAuth } from './passwords/file-auth.ts'
 import type { RewriteOutcome } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
+import type { Subrequests } from './subrequest-context.ts'
 import type { Templates } from './templates.ts'
 import type { Found, WebFiles } from './web-files.ts'
 
@@ -23,6 +24,7 @@ export interface VhostTools {
   readonly files: WebFiles
   readonly fileHandler: FileHandler
   readonly basicAuth: FileAuth
+  readonly subrequests: Subrequests
 }
 
 /** Methods that no server answers. */
@@ -111,8 +113,11 @@ export abstract class PhaseRun {
     return needsSlash ? this.redirect(301, urlOf(choice.path, state.args)) : this.#enter(location)
   }
 
-  #enter(location: CompiledLocation): Outcome {
+  #enter(found: CompiledLocation): Outcome {
     const { state } = this
+    const { limited } = found
+    if (limited?.dividesHead === true) state.context.withdrawFromL0()
+    const location = limited === undefined || limited.except.has(state.method) ? found : limited.location
     this.comeTo(location)
     state.mustFindLocation = false
     const outcome = location.rewrite(state)

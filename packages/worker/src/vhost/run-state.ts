@@ -29,6 +29,9 @@ export class RunState implements Rewritable<CompiledLocation> {
   end: RequestEnd | undefined
   isCharsetAdded = false
   cacheWord = ''
+  upstreamHeaders: HeaderList = []
+  /** True for a request that the location of another one makes: no access is checked. */
+  readonly isSubrequest: boolean = false
   location: CompiledLocation
   /** True if an inner redirect or a rewrite led here: then `internal` locations may be visited. */
   isInternal = false
@@ -67,6 +70,10 @@ export class RunState implements Rewritable<CompiledLocation> {
     this.method = context.request.method
     this.captures = vhost.captures
     if (vhost.names.size > 0) this.#values = new Map(vhost.names)
+  }
+
+  get requestMethod(): string {
+    return this.method
   }
 
   variable(name: string): string | undefined {

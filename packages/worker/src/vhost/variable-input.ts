@@ -23,7 +23,8 @@ export interface VariableInput extends CaptureSink, RequestInput {
   /** `$uri`, one character for each byte. */
   readonly uri: string
   readonly args: string
-  readonly method: string
+  /** `$request_method`. */
+  readonly requestMethod: string
   captures: Captures
   /** Fields of the response, once they are known. */
   sentHeaders: HeaderList
@@ -35,6 +36,8 @@ export interface VariableInput extends CaptureSink, RequestInput {
   isCharsetAdded: boolean
   /** Address of the peer, where a proxy of the vhost file has named the client. */
   readonly proxyAddress: string | undefined
+  /** Fields of the last upstream, as it sent them. */
+  readonly upstreamHeaders: HeaderList
   /** `$upstream_cache_status`. */
   readonly cacheWord: string
   /** True if numbered captures are escaped as arguments when they are read. */

@@ -42,7 +42,7 @@ const readers: Readonly<Record<string, RequestVariable>> = {
   realip_remote_addr: own(({ context, proxyAddress }) => (proxyAddress ?? context.client.address) || 'unix:'),
   realip_remote_port: own(({ context }) => String(context.exchange.request.connection?.peerPort ?? '')),
   request_method: {
-    ...own((input) => input.method),
+    ...own((input) => input.requestMethod),
     ofHit:
       () =>
       ({ context }) =>
@@ -61,8 +61,16 @@ export function variableReader(name: string): RequestVariable {
   if (name.startsWith('arg_')) return argumentReader(name.slice(4).toLowerCase())
   if (name.startsWith('cookie_')) return cookieVariable(name.slice(7).toLowerCase())
   if (name.startsWith('sent_http_')) return sentReader(name.slice(10).replaceAll('_', '-'))
+  if (name.startsWith('upstream_http_')) return upstreamReader(name.slice(14).replaceAll('_', '-'))
   // A capture of a pattern that did not match has no value.
   return { ...shared(set(name)), isMissing: (input) => input.variable(name) === undefined }
+}
+
+function upstreamReader(name: string): RequestVariable {
+  return own(({ upstreamHeaders }) => {
+    const values = upstreamHeaders.filter(([known]) => known === name).map(([, value]) => value)
+    return values.join(', ')
+  })
 }
 
 function captureReader(index: number): RequestVariable {

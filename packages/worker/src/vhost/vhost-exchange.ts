@@ -50,6 +50,10 @@ export class VhostExchange implements LocationExchange {
     this.#state.cacheWord = word
   }
 
+  noteUpstream(headers: HeaderList): void {
+    this.#state.upstreamHeaders = headers
+  }
+
   redirectTarget(path: string): string {
     const { location, server } = this.#state
     return redirectTarget(this.context, path, location.settings.redirects, server.name)

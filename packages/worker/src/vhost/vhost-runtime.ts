@@ -10,6 +10,7 @@ import { FileAuth } from './passwords/file-auth.ts'
 import { PasswordCheck } from './passwords/password-check.ts'
 import { PasswordThread } from './passwords/password-thread.ts'
 import type { VhostTools } from './phase-run.ts'
+import { Subrequests } from './subrequest-context.ts'
 import { Templates } from './templates.ts'
 import { WebFiles } from './web-files.ts'
 
@@ -44,6 +45,7 @@ export class VhostRuntimes {
 
   constructor({ passwordThread, onProblem }: VhostOptions) {
     this.#shared = {
+      subrequests: new Subrequests(),
       files: new WebFiles(onProblem),
       fileHandler: new FileHandler({ onProblem }),
       basicAuth: new FileAuth(new PasswordCheck(new PasswordThread(passwordThread), systemClock)),
