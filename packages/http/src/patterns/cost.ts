@@ -36,8 +36,11 @@ function isWide(node: PatternNode): boolean {
   return node.kind === 'repeat' && node.max > WIDE
 }
 
+/** Most wide repetitions on one way through a pattern: the options of a choice are tried one after the other. */
 function countWide(node: PatternNode): number {
-  return childrenOf(node).reduce((count, child) => count + countWide(child), isWide(node) ? 1 : 0)
+  const counts = childrenOf(node).map(countWide)
+  if (node.kind === 'choice') return Math.max(...counts)
+  return counts.reduce((sum, count) => sum + count, isWide(node) ? 1 : 0)
 }
 
 function nestsRepeats(node: PatternNode, isInside = false): boolean {
@@ -46,7 +49,13 @@ function nestsRepeats(node: PatternNode, isInside = false): boolean {
   return childrenOf(node).some((child) => nestsRepeats(child, isInside || (isRepeat && isWide(node))))
 }
 
+function hasRepeat(node: PatternNode): boolean {
+  return (node.kind === 'repeat' && node.max > 1) || childrenOf(node).some(hasRepeat)
+}
+
 function hasChoiceRepeated(node: PatternNode, isInside = false): boolean {
+  // The matcher does not come back to what has been looked at, and looks at a bounded part of the text.
+  if (node.kind === 'look' && !hasRepeat(node.body)) return false
   if (isInside && node.kind === 'choice') return true
   return childrenOf(node).some((child) => hasChoiceRepeated(child, isInside || isWide(node)))
 }
