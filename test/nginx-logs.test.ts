@@ -15,6 +15,9 @@ log_format raw escape=none '$uri $http_user_agent $http_x_none';
 log_format words "two words	tab" ' "$request"';
 log_format of_tls '$ssl_protocol $ssl_cipher $ssl_client_verify $ssl_early_data';
 log_format of_times '[$time_local] $time_iso8601 $msec $request_time $pid';
+log_format of_upstreams '$request|$upstream_addr|$upstream_status|$upstream_response_length|$upstream_cache_status';
+log_format of_upstream_times '$upstream_connect_time $upstream_header_time $upstream_response_time';
+upstream pair { server 127.0.0.1:1; server {echo}; }
 map $status $is_error { default 0; ~^[45] 1; }
 map $http_x_quiet $is_loud { default 1; yes 0; }
 map $arg_a $kind { default "";  1 one; }
@@ -32,6 +35,13 @@ server { listen {on0}; server_name a.test; root {dir};
   location /moved { return 301 /to?x; }
   location ~ ^/captured/(?<part>.+)$ { return 200 "$part"; }
   location /proxied/ { proxy_pass http://{echo}/; }
+  location /tried/ { access_log {own}/upstreams.log of_upstreams; add_header X-Tried "$upstream_status $upstream_addr";
+    location /tried/one/ { proxy_pass http://{echo}/; access_log {own}/upstream-times.log of_upstream_times; access_log {own}/upstreams.log of_upstreams; }
+    location /tried/two/ { proxy_pass http://pair/; }
+    location /tried/none/ { proxy_pass http://127.0.0.1:1/; }
+    location /tried/other/ { proxy_pass http://127.0.0.1:1/; error_page 502 = @other; }
+    location /tried/file { alias {dir}/a.txt; } }
+  location @other { access_log {own}/upstreams.log of_upstreams; proxy_pass http://{echo}; }
   location /page { error_page 404 /shown.html; }
   location /closed { return 444; }
   location /volatile { set $mode $changing; set $seen "$http_x_seen"; return 200 "$mode$seen"; }
@@ -68,10 +78,21 @@ const cases: Case[] = [
   { target: '/tls' },
   { target: '/off' },
   { target: '/volatile' },
+  ...['one/', 'two/', 'none/', 'other/', 'file', 'file', 'file'].map((path): Case => ({ target: `/tried/${path}` })),
 ]
 
 /** Lines that all servers must have written alike. */
-const FILES = ['all.log', 'sizes.log', 'a.test.json', 'raw.log', 'words.log', 'errors.log', 'loud.log', 'tls.log']
+const FILES = [
+  'all.log',
+  'sizes.log',
+  'a.test.json',
+  'raw.log',
+  'words.log',
+  'errors.log',
+  'loud.log',
+  'tls.log',
+  'upstreams.log',
+]
 
 test('logs of vhost files have the lines of nginx', async (t) => {
   const servers = await Differential.start(t, {
@@ -84,6 +105,7 @@ test('logs of vhost files have the lines of nginx', async (t) => {
     const path = join(servers.dir, '..', server, file)
     return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
   }
+  const times = /^(?:\d\.\d{3} ?){3}$/
   const counted = (line: string) =>
     line.replace(/(?<=\/(?:none|bad|moved|page\/none|errors\/none\.txt) HTTP\/1\.1 \d{3} )\d+$/, 'page')
   for (const engine of ['uws', 'node']) {
@@ -99,6 +121,7 @@ test('logs of vhost files have the lines of nginx', async (t) => {
       const pattern =
         /^\[(\d\d\/\w{3}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] \d{4}-\d\d-\d\dT[\d:]{8}[+-]\d\d:\d\d \d{10}\.\d{3} \d+\.\d{3} \d+$/
       for (const server of ['nginx', engine]) assert.match(linesOf(server, 'times.log').join('\n'), pattern)
+      for (const server of ['nginx', engine]) assert.match(linesOf(server, 'upstream-times.log').join('\n'), times)
     })
   }
 })

@@ -97,5 +97,10 @@ export async function unpackGeneration(
 
 /** The part of a generation that concerns a render host: it serves no request, and neither vhost files nor plugins affect rendering. */
 export function withoutWeb(spec: GenerationSpec): GenerationSpec {
-  return { ...spec, web: { servers: [], upstreams: [], maps: [], typeTables: [] }, tls: {}, plugins: undefined }
+  return {
+    ...spec,
+    web: { servers: [], upstreams: [], maps: [], typeTables: [], recordsUpstreams: false },
+    tls: {},
+    plugins: undefined,
+  }
 }

@@ -113,7 +113,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const tools: ReadingTools = { problems, variables, needs, directories, typeTables: [], origins: new WeakMap() }
   if (source.globs.length === 0)
     return {
-      web: { servers: [], upstreams: [], maps: [], typeTables: [] },
+      web: { servers: [], upstreams: [], maps: [], typeTables: [], recordsUpstreams: false },
       sites: [],
       needs: [],
       problems: [],
@@ -135,7 +135,10 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   checkServers(drafts, source.surroundings, tools)
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
-  const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps, typeTables: tools.typeTables }
+  const web: WebSpec = {
+    ...{ servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps, typeTables: tools.typeTables },
+    recordsUpstreams: tools.variables.recordsUpstreams,
+  }
   const { notices, ignored } = problems
   const ordered = inFileOrder(problems.problems, files.files)
   return { web, sites, needs: needs.all, problems: ordered, notices, ignored, files: files.files }

@@ -37,6 +37,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   /** Sends the request. To be called once. */
   start(): void {
     this.#sink.attach(this)
+    this.#request.trail?.enter()
     if (!this.#isOver) this.#next(undefined)
   }
 
@@ -48,6 +49,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#connection?.destroy()
     this.#stopSending()
     this.#attempts.release('passed')
+    this.#request.trail?.ended()
   }
 
   resume(): void {
@@ -60,7 +62,10 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   }
 
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void {
+    const { trail } = this.#request
+    trail?.answered(head.status)
     if (this.#attempts.leaves(head.status, this.#maySendAgain)) {
+      trail?.ended()
       this.#leaveConnection()
       this.#next(undefined)
       return
@@ -73,11 +78,13 @@ export class HttpCall implements ResponseSource, ConnectionUser {
       this.#sink.head(head, length)
       return
     }
+    trail?.received(body.byteLength)
     this.#finish()
     this.#sink.whole(head, body)
   }
 
   data(bytes: Uint8Array): boolean {
+    this.#request.trail?.received(bytes.byteLength)
     const takesMore = this.#sink.chunk(bytes)
     if (this.#isOver) return true
     this.#allowReading()
@@ -107,6 +114,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
       this.#fail(new UpstreamError('UPSTREAM_CUT', error.message, { cause: error }))
     } else if (this.#isStale(error)) {
       this.#wantsNew = true
+      this.#request.trail?.failed(error)
       this.#connect()
     } else {
       this.#next(error)
@@ -125,14 +133,18 @@ export class HttpCall implements ResponseSource, ConnectionUser {
 
   /** Tries the next server, after this failure of the one before. */
   #next(failure: UpstreamError | undefined): void {
+    if (failure !== undefined) this.#request.trail?.failed(failure)
     const next = this.#attempts.next(failure, this.#maySendAgain)
-    if (next instanceof UpstreamError) this.#fail(next)
-    else this.#connect()
+    if (next instanceof UpstreamError) {
+      if (next !== failure) this.#request.trail?.failed(next, this.#settings.group.spec.name)
+      this.#fail(next)
+    } else this.#connect()
   }
 
   #connect(): void {
     const peer = this.#attempts.current
     if (peer === undefined) return
+    this.#request.trail?.tries(peer.spec.address)
     const { timeouts } = this.#settings
     const pool = this.#settings.pool(peer)
     if (pool === undefined) {
@@ -158,6 +170,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   }
 
   #send(connection: UpstreamConnection, pool: ConnectionPool): void {
+    this.#request.trail?.connected()
     this.#connection = connection
     connection.use(this, this.#request.method === 'HEAD')
     const sender = this.#settings.makeSender(connection, pool, (error) => this.#bodyFailed(error))
@@ -188,6 +201,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#stopSending()
     this.#connection = undefined
     this.#attempts.release('answered')
+    this.#request.trail?.ended()
   }
 
   /** Stops sending the request; the connection ends with the response. */
@@ -206,6 +220,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   #fail(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#request.trail?.ended()
     this.#sink.fail(error)
   }
 }

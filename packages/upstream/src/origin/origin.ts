@@ -1,4 +1,5 @@
 import type { HeaderList, RequestBody, ResponseSink } from '@svc/http'
+import type { UpstreamTrail } from './upstream-trail.ts'
 
 /** Parameters of a CGI application beside the fields of a request. */
 export interface CgiContext {
@@ -21,6 +22,8 @@ export interface OriginRequest {
   readonly body: RequestBody | undefined
   /** Address of the client, for groups that choose a server by it; undefined: the request has no client (a revalidation). */
   readonly clientAddress?: string | undefined
+  /** Takes notes for logs; undefined: none are wanted. Code that forwards the request in another form keeps it. */
+  readonly trail?: UpstreamTrail | undefined
   /** For CGI applications alone; code that forwards the request in another form keeps it. */
   readonly cgi?: CgiContext | undefined
 }

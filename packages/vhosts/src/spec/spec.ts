@@ -18,6 +18,8 @@ export interface WebSpec {
   /** Groups of `upstream`, and one for each address that `proxy_pass`, `fastcgi_pass` or a route rule names directly. */
   readonly upstreams: readonly UpstreamSpec[]
   readonly maps: readonly MapSpec[]
+  /** True if a variable reads which servers of upstreams were tried. */
+  readonly recordsUpstreams: boolean
   /** One for each `types` block; locations name them by their number. */
   readonly typeTables: readonly TypeTable[]
 }

@@ -13,7 +13,14 @@ request request_completion request_filename request_id request_length request_me
 server_name server_port server_protocol ssl_alpn_protocol ssl_cipher ssl_client_cert ssl_client_escaped_cert
 ssl_client_fingerprint ssl_client_i_dn ssl_client_i_dn_legacy ssl_client_raw_cert ssl_client_s_dn ssl_client_s_dn_legacy
 ssl_client_serial ssl_client_v_end ssl_client_v_remain ssl_client_v_start ssl_client_verify ssl_early_data ssl_protocol
-ssl_server_name ssl_session_reused status time_iso8601 time_local upstream_cache_status uri
+ssl_server_name ssl_session_reused status time_iso8601 time_local upstream_addr
+upstream_cache_status upstream_connect_time upstream_header_time upstream_response_length upstream_response_time upstream_status
+uri
+`)
+
+/** Those for which notes of upstreams are taken. */
+const OF_UPSTREAMS = words(`
+upstream_addr upstream_connect_time upstream_header_time upstream_response_length upstream_response_time upstream_status
 `)
 
 /** Those that only one engine knows, without a connection that is encrypted and with one. */
@@ -68,6 +75,12 @@ export class VariableTable {
     const places = this.#used[reading].get(name)
     if (places === undefined) this.#used[reading].set(name, [place])
     else places.push(place)
+  }
+
+  /** True if a variable that was used needs notes of upstreams. */
+  get recordsUpstreams(): boolean {
+    const { answer, log } = this.#used
+    return [...OF_UPSTREAMS].some((name) => answer.has(name) || log.has(name))
   }
 
   /** Reports variables that are read and do not exist, each where it is read first. Logs have "-" for those of nginx. */

@@ -95,6 +95,7 @@ export class GatewayHandler implements LocationHandler {
       // The page of an error is requested by itself.
       body: context.body.isPresent && method === context.request.method ? context.body : undefined,
       clientAddress: context.client.address,
+      trail: exchange.trail,
       cgi: {
         params,
         configured: this.#params.names,

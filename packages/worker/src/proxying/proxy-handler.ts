@@ -89,6 +89,7 @@ export class ProxyHandler implements LocationHandler {
       headers,
       body,
       clientAddress: group.spec.balance === 'ip_hash' ? context.client.address : undefined,
+      trail: exchange.trail,
     }
     if (webSocket !== undefined && this.#passesUpgrade(exchange)) {
       const filter = (fields: HeaderList) => this.#switching(exchange, fields)

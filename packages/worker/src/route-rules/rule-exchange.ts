@@ -39,6 +39,9 @@ export class RuleExchange implements LocationExchange {
     return template.map((piece) => (typeof piece === 'string' ? piece : this.#variable(piece.variable))).join('')
   }
 
+  /** No rule reads them. */
+  readonly trail = undefined
+
   setVariable(): void {
     // Nothing that a rule says reads them.
   }

@@ -1,4 +1,5 @@
 import type { HeaderList } from '@svc/http'
+import type { UpstreamTrail } from '@svc/upstream'
 import type { Template, UpstreamContent } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
@@ -20,6 +21,8 @@ export interface LocationExchange {
   readonly args: string
   /** True if a rewrite or an inner redirect changed the path: the forwarded target is then made from `uri`, otherwise it is the client's. */
   readonly isRewritten: boolean
+  /** Takes notes of upstreams; undefined: no variable reads them. */
+  readonly trail: UpstreamTrail | undefined
   /** Value of a text with variables. If it reads an input that the key of L0 does not hold, the response stays out of L0. */
   text(template: Template): string
   /** The same for text sent to an upstream: its inputs do not decide where the response may be cached. */

@@ -1,4 +1,5 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
+import type { UpstreamTrail } from '@svc/upstream'
 import type { Captures, ServerSpec } from '@svc/vhosts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestEnd } from '../request/formatted-logs.ts'
@@ -32,6 +33,7 @@ export class RunState implements Rewritable<CompiledLocation> {
   upstreamHeaders: HeaderList = []
   /** True for a request that the location of another one makes: no access is checked. */
   readonly isSubrequest: boolean = false
+  trail: UpstreamTrail | undefined
   location: CompiledLocation
   /** True if an inner redirect or a rewrite led here: then `internal` locations may be visited. */
   isInternal = false

@@ -1,4 +1,5 @@
 import type { HeaderList } from '@svc/http'
+import type { UpstreamTrail } from '@svc/upstream'
 import type { CaptureSink, Captures, ServerSpec, VariableReader } from '@svc/vhosts'
 import type { LoggedRequest, RequestEnd } from '../request/formatted-logs.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -38,6 +39,8 @@ export interface VariableInput extends CaptureSink, RequestInput {
   readonly proxyAddress: string | undefined
   /** Fields of the last upstream, as it sent them. */
   readonly upstreamHeaders: HeaderList
+  /** The attempts to get a response from upstreams; undefined: none was asked. */
+  readonly trail: UpstreamTrail | undefined
   /** `$upstream_cache_status`. */
   readonly cacheWord: string
   /** True if numbered captures are escaped as arguments when they are read. */

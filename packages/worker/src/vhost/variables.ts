@@ -4,6 +4,7 @@ import { escapeArgs, parseHost } from '@svc/http'
 import { addressOf, portOf } from './listen-port.ts'
 import { cookieVariable, fieldVariable, requestVariables } from './request-variables.ts'
 import { tlsVariables } from './tls-variables.ts'
+import { upstreamVariables } from './upstream-variables.ts'
 import { own, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
 
 type Read = (input: VariableInput) => string
@@ -38,7 +39,7 @@ const readers: Readonly<Record<string, RequestVariable>> = {
   fastcgi_path_info: shared(set('fastcgi_path_info', (input) => input.scriptPath().info)),
   proxy_host: shared(set('proxy_host')),
   proxy_port: shared(set('proxy_port', proxyPort)),
-  upstream_cache_status: own((input) => input.cacheWord),
+  ...upstreamVariables,
   realip_remote_addr: own(({ context, proxyAddress }) => (proxyAddress ?? context.client.address) || 'unix:'),
   realip_remote_port: own(({ context }) => String(context.exchange.request.connection?.peerPort ?? '')),
   request_method: {

@@ -1,4 +1,5 @@
 import type { HeaderList } from '@svc/http'
+import { UpstreamTrail } from '@svc/upstream'
 import type { Template } from '@svc/vhosts'
 import { sendFailure } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -17,6 +18,7 @@ export class VhostExchange implements LocationExchange {
   readonly uri: string
   readonly args: string
   readonly isRewritten: boolean
+  readonly trail: UpstreamTrail | undefined
   readonly #state: RunState
   readonly #templates: Templates
   readonly #run: Pick<PhaseRun, 'fail' | 'goInside'>
@@ -32,6 +34,8 @@ export class VhostExchange implements LocationExchange {
     this.uri = state.uri
     this.args = state.args
     this.isRewritten = !state.isAsSent
+    if (state.context.generation.spec.web.recordsUpstreams) state.trail ??= new UpstreamTrail()
+    this.trail = state.trail
   }
 
   text(template: Template): string {
