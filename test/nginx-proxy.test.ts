@@ -1,4 +1,5 @@
 import test from 'node:test'
+import { startDns } from '@svc/testkit'
 import { type Case, Differential } from './nginx/differential.ts'
 
 const texts = ['page.html', 'a.txt', 'a.css', 'a.bin']
@@ -11,7 +12,13 @@ const files = {
   ),
 }
 
-const conf = `
+const confWith = (dns: string) => `
+resolver ${dns} valid=30s ipv6=off;
+upstream hashed { hash $arg_k; server {echo} weight=2; server {echo2}; }
+upstream ring { hash $arg_k consistent; server {echo}; server {echo2} weight=3; }
+upstream random { random; server {echo}; server 127.0.0.1:1 down; }
+upstream two { random two least_conn; zone two 64k; server {echo} max_conns=9; server 127.0.0.1:1 down; }
+upstream once { server 127.0.0.1:1; server {echo} backup; }
 upstream one { server {echo}; }
 upstream echo { server {echo}; keepalive 4; }
 upstream nobody { server 127.0.0.1:1; server 127.0.0.1:2 backup; }
@@ -92,6 +99,17 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location /unbuffered/ { proxy_pass http://{echo}/; proxy_buffering off; }
   location /denied/ { deny all; proxy_pass http://{echo}; }
   location /limited/ { client_max_body_size 5; proxy_pass http://{echo}; }
+  location /hashed/ { proxy_pass http://hashed/; }
+  location /ring/ { proxy_pass http://ring/; }
+  location /random/ { proxy_pass http://random/; }
+  location /two/ { proxy_pass http://two/; }
+  location /tries/ { proxy_pass http://once/; proxy_next_upstream_tries 1; }
+  location /more-tries/ { proxy_pass http://once/; proxy_next_upstream_tries 2; proxy_next_upstream_timeout 10s; }
+  location /by-name/ { set $name up.test; proxy_pass http://$name:{port}; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
+  location /by-name-uri/ { set $name UP.test; proxy_pass http://$name:{port}$request_uri; }
+  location /no-name/ { set $name none.test; proxy_pass http://$name:{port}; }
+  location /no-address/ { set $name empty.test; proxy_pass http://$name; }
+  location /known-name/ { set $name up.test; proxy_pass http://$name:{port}/x; resolver 127.0.0.1:1; resolver_timeout 1s; }
   location /internal-only/ { internal; proxy_pass http://{echo}; }
 }
 `
@@ -231,6 +249,18 @@ const targets: Case[] = [
     '/page-proxied/x?y=1',
   ],
   ...['/page-proxied-uri/x?y=1', '/unbuffered/x', '/denied/x', '/internal-only/x'],
+  ...[
+    '/random/x',
+    '/two/x',
+    '/tries/x',
+    '/more-tries/x',
+    '/by-name/a%20b?x=1',
+    '/by-name-uri/x',
+    '/no-name/x',
+    '/no-address/x',
+    '/known-name/x',
+  ],
+  ...Array.from({ length: 24 }, (_, key) => [`/hashed/?k=key${key}`, `/ring/?k=key${key}`]).flat(),
 ].map((target) => ({ target }))
 
 const sent: Case[] = [
@@ -261,6 +291,7 @@ const sent: Case[] = [
       status: 'nginx sends the space as it is, and the upstream refuses it',
       page: 'the same',
       added: 'the same',
+      type: 'the same',
       'cache-control': 'the same',
     },
   },
@@ -274,6 +305,7 @@ const sent: Case[] = [
 ]
 
 test('requests reach upstreams, and answers clients, as with nginx', async (t) => {
-  const servers = await Differential.start(t, { conf, files })
+  const dns = await startDns(t, { 'up.test': ['127.0.0.1'], 'empty.test': [] })
+  const servers = await Differential.start(t, { conf: confWith(dns.address), files })
   await servers?.compare(t, [...targets, ...sent])
 })

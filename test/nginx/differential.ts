@@ -46,7 +46,8 @@ interface Product {
 export interface Setting {
   /**
    * Text of the vhost file: `{on0}` is the first listen address, `{dir}` the directory of the files, `{echo}` the address of an
-   * upstream that answers with what it saw, `{socket}` the path of another one, `{own}` a directory of each server for itself.
+   * upstream that answers with what it saw, `{port}` its port, `{echo2}` the address of a second one, `{socket}` the path of a
+   * third one, `{own}` a directory of each server for itself.
    */
   readonly conf: string
   readonly files?: Readonly<Record<string, string>>
@@ -100,6 +101,7 @@ export class Differential {
     writeFiles(join(dir, 'www'), setting.files ?? {})
     setting.prepare?.(join(dir, 'www'))
     const { port } = await EchoUpstream.start(t)
+    const { port: second } = await EchoUpstream.start(t, undefined, 'second')
     await EchoUpstream.start(t, join(dir, 'echo.sock'))
     const text = (peers: readonly Peer[], name: string) =>
       setting.conf
@@ -107,6 +109,8 @@ export class Differential {
         .replaceAll('{dir}', join(dir, 'www'))
         .replaceAll('{own}', join(dir, name))
         .replaceAll('{echo}', `127.0.0.1:${port}`)
+        .replaceAll('{echo2}', `127.0.0.1:${second}`)
+        .replaceAll('{port}', String(port))
         .replaceAll('{socket}', join(dir, 'echo.sock'))
     const count = setting.addresses ?? 1
     const places = await freePlaces(count)

@@ -15,14 +15,17 @@ export class EchoUpstream {
     this.port = port
   }
 
-  /** @param socket path of a unix socket; else it listens on a free port */
-  static async start(t: Cleanup, socket?: string): Promise<EchoUpstream> {
+  /**
+   * @param socket path of a unix socket; else it listens on a free port
+   * @param name of the upstream, which its answers say
+   */
+  static async start(t: Cleanup, socket?: string, name = 'echo'): Promise<EchoUpstream> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         if (request.url?.startsWith('/dropped/')) request.socket.destroy()
-        else answerTo(request, Buffer.concat(chunks), response)
+        else answerTo(request, Buffer.concat(chunks), response, name)
       })
       // No client waits for the response of an aborted request.
       request.on('error', () => response.destroy())
@@ -39,7 +42,7 @@ export class EchoUpstream {
 }
 
 /** Answers as the query asks: `status`, `type`, `location`, `cache` for Cache-Control, `expires`, `accel` for X-Accel-Redirect. */
-function answerTo(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
+function answerTo(request: IncomingMessage, body: Buffer, response: ServerResponse, name: string): void {
   const answer = Buffer.from(describe(request, body))
   const wanted = new URLSearchParams(request.url?.split('?')[1] ?? '')
   const location = wanted.get('location')
@@ -49,7 +52,7 @@ function answerTo(request: IncomingMessage, body: Buffer, response: ServerRespon
   response.writeHead(Number(wanted.get('status') ?? 200), {
     'content-type': wanted.get('type') ?? 'application/json',
     'content-length': answer.byteLength,
-    'x-upstream': 'echo',
+    'x-upstream': name,
     'x-hidden': 'perhaps',
     ...(cache === '' ? {} : { 'cache-control': cache }),
     ...(expires === null ? {} : { expires }),

@@ -32,7 +32,11 @@ responseSourceContract('a FastCGI application', {
     const connections = new HttpConnections(systemClock)
     t.after(() => connections.close())
     const spec = groupOf([server(application.address)])
-    const groups = new UpstreamGroups([spec], { clock: systemClock, onForgotten: (group) => connections.drop([group]) })
+    const groups = new UpstreamGroups([spec], {
+      clock: systemClock,
+      onForgotten: (group) => connections.drop([group]),
+      onGone: () => undefined,
+    })
     const dir = join(tempDir(t), 'bodies')
     const origin = new GatewayOrigin({
       gateway: fastcgi,

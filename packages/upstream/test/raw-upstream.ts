@@ -201,7 +201,11 @@ export function groupOf(servers: readonly UpstreamServerSpec[], more: Partial<Up
 export function originFor(t: Cleanup, spec: UpstreamSpec, more: Partial<HttpOriginSettings> = {}): HttpOrigin {
   const connections = new HttpConnections(systemClock)
   t.after(() => connections.close())
-  const groups = new UpstreamGroups([spec], { clock: systemClock, onForgotten: (group) => connections.drop([group]) })
+  const groups = new UpstreamGroups([spec], {
+    clock: systemClock,
+    onForgotten: (group) => connections.drop([group]),
+    onGone: () => undefined,
+  })
   return new HttpOrigin({
     group: groups.named(spec.name),
     connections,

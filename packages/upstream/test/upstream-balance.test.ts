@@ -6,6 +6,9 @@ import type { Peer } from '../src/balance/peer.ts'
 import type { UpstreamSpec } from '../src/balance/upstream-group.ts'
 import { UpstreamGroup } from '../src/balance/upstream-group.ts'
 import { UpstreamGroups } from '../src/balance/upstream-groups.ts'
+import { UpstreamError } from '../src/errors/errors.ts'
+import { parseNextUpstream } from '../src/http/origin-settings.ts'
+import { ServerAttempts } from '../src/http/server-attempts.ts'
 import { groupOf, server, startRaw } from './raw-upstream.ts'
 
 function names(group: UpstreamGroup, count: number, client = ''): string {
@@ -18,8 +21,12 @@ function names(group: UpstreamGroup, count: number, client = ''): string {
   return chosen.join('')
 }
 
+function partsOf(clock: ManualClock) {
+  return { clock, namesOf: () => assert.fail('no name is to be resolved'), onGone: () => undefined }
+}
+
 function group(spec: UpstreamSpec, clock = new ManualClock(0)): UpstreamGroup {
-  return new UpstreamGroup(spec, clock)
+  return new UpstreamGroup(spec, partsOf(clock))
 }
 
 function choose(from: UpstreamGroup, tried: readonly Peer[] = []): Peer {
@@ -161,7 +168,7 @@ function get(socketPath: string, client: string): Promise<string> {
 test('a group that has not changed keeps what it knows over a reload', () => {
   const clock = new ManualClock(0)
   const forgotten: string[] = []
-  const tools = { clock, onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
+  const tools = { clock, onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name), onGone: () => undefined }
   const first = new UpstreamGroups([groupOf([server('a')]), groupOf([server('b')], { name: 'other' })], tools)
   const named = first.named('127.0.0.1:80')
   const second = new UpstreamGroups([groupOf([server('a')]), groupOf([server('c')], { name: 'other' })], tools, first)
@@ -175,7 +182,7 @@ test('a group that has not changed keeps what it knows over a reload', () => {
 })
 
 test('the state of servers goes on in a group that has another server down, and both generations count', () => {
-  const tools = { clock: new ManualClock(0), onForgotten: () => undefined }
+  const tools = { clock: new ManualClock(0), onForgotten: () => undefined, onGone: () => undefined }
   const servers = (isDown: boolean) => [server('a', { maxFails: 1 }), server('b'), server('c', { isDown })]
   const generation = new UpstreamGroups([groupOf(servers(false))], tools)
   const first = generation.get('up') ?? assert.fail()
@@ -195,13 +202,17 @@ test('the state of servers goes on in a group that has another server down, and 
     second.states().map(({ active }) => active),
     [0, 0, 0],
   )
-  const third = new UpstreamGroup(groupOf(servers(false)), new ManualClock(0), second)
+  const third = new UpstreamGroup(groupOf(servers(false)), partsOf(new ManualClock(0)), second)
   assert.ok(names(third, 4).includes('c'))
 })
 
 test('a generation takes over the groups that it still has, and those that requests named', () => {
   const forgotten: string[] = []
-  const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
+  const tools = {
+    clock: new ManualClock(0),
+    onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name),
+    onGone: () => undefined,
+  }
   const direct = (address: string) => ({ ...groupOf([server(address)]), name: address })
   const first = new UpstreamGroups([direct('10.0.0.1:80'), direct('10.0.0.2:80')], tools)
   const [kept, dropped, byRequest] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'].map((address) => first.named(address))
@@ -215,7 +226,7 @@ test('a generation takes over the groups that it still has, and those that reque
 
 test('the state of servers is in the order of the configuration, backups among them', () => {
   const spec = groupOf([{ ...server('a:1'), isBackup: true }, server('b:1'), { ...server('a:1'), isDown: true }])
-  const states = new UpstreamGroup(spec, new ManualClock(0)).states()
+  const states = new UpstreamGroup(spec, partsOf(new ManualClock(0))).states()
   assert.deepEqual(
     states.map((state) => [state.spec.address, state.spec.isBackup, state.spec.isDown]),
     [
@@ -228,9 +239,84 @@ test('the state of servers is in the order of the configuration, backups among t
 
 test('groups for addresses that requests name are bounded', () => {
   const forgotten: string[] = []
-  const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
+  const tools = {
+    clock: new ManualClock(0),
+    onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name),
+    onGone: () => undefined,
+  }
   const groups = new UpstreamGroups([], tools)
   for (let port = 1; port <= 1_010; port++) groups.named(`127.0.0.1:${port}`)
   assert.equal(forgotten.length, 10)
   assert.equal(forgotten[0], '127.0.0.1:1')
+})
+
+test('a key keeps its server while others come and go, if its hash is consistent', () => {
+  const keys = Array.from({ length: 400 }, (_, index) => `key ${index}`)
+  const placesOf = (addresses: readonly string[]) => {
+    const of = group(
+      groupOf(
+        addresses.map((address) => server(address)),
+        { balance: 'consistent_hash' },
+      ),
+    )
+    return keys.map((key) => names(of, 1, key))
+  }
+  const [three, two] = [placesOf(['a:1', 'b:1', 'c:1']), placesOf(['a:1', 'c:1'])]
+  for (const [place, address] of three.entries()) if (address !== 'b:1') assert.equal(two[place], address)
+  for (const address of ['a:1', 'b:1', 'c:1']) assert.ok(three.filter((one) => one === address).length > 80, address)
+})
+
+test('without a key, and past servers that are out of service, a group with a hash chooses by weight', () => {
+  for (const balance of ['hash', 'consistent_hash'] as const) {
+    const of = group(groupOf([server('a'), server('b', { isDown: true }), server('c')], { balance }))
+    assert.equal(names(of, 4), 'acac', balance)
+    for (let index = 0; index < 50; index++) assert.match(names(of, 1, `key ${index}`), /^[ac]$/)
+    const [own] = [of.choose('key', [])]
+    const other = of.choose('key', own === undefined ? [] : [own])
+    assert.notEqual(other, own)
+  }
+})
+
+test('a server with as many requests as it may have is passed over, also if it is the only one', () => {
+  for (const balance of ['round_robin', 'least_conn', 'ip_hash', 'hash', 'consistent_hash', 'random', 'random_two'] as const) {
+    const of = group(groupOf([server('a', { maxConns: 2 }), server('b', { maxConns: 1 })], { balance }))
+    const chosen = [1, 2, 3].map(() => of.choose('key', [])?.spec.address)
+    assert.deepEqual(chosen.toSorted(), ['a', 'a', 'b'], balance)
+    assert.equal(of.choose('key', []), undefined, balance)
+  }
+  const single = group(groupOf([server('a', { maxConns: 1 })]))
+  const first = choose(single)
+  assert.equal(single.choose('', []), undefined)
+  single.release(first, 'answered')
+  assert.equal(choose(single), first)
+})
+
+test('chance follows the weights, and of two servers the less loaded one is chosen', () => {
+  const light = group(groupOf([server('a', { weight: 9 }), server('b')], { balance: 'random' }))
+  const chosen = Array.from({ length: 1_000 }, () => names(light, 1))
+  const share = chosen.filter((one) => one === 'b').length
+  assert.ok(share > 40 && share < 200, `${share}`)
+  const pair = group(groupOf([server('a'), server('b')], { balance: 'random_two' }))
+  const busy = choose(pair)
+  for (let index = 0; index < 20; index++) assert.notEqual(names(pair, 1), busy.spec.address)
+})
+
+test('a request is tried with no more servers, and no later, than its location says', () => {
+  const spec = groupOf([server('a'), server('b'), server('c')])
+  const failure = new UpstreamError('UPSTREAM_UNREACHABLE', 'down')
+  const triesOf = (limits: { maxTries: number; triesMs: number }, stepMs: number) => {
+    const clock = new ManualClock(0)
+    const settings = { group: group(spec, clock), nextUpstream: parseNextUpstream(['error'], limits) }
+    const attempts = new ServerAttempts(settings, { method: 'GET' })
+    let tries = 0
+    for (let next = attempts.next(undefined, true); !(next instanceof UpstreamError); next = attempts.next(failure, true)) {
+      tries++
+      clock.advance(stepMs)
+    }
+    return tries
+  }
+  assert.equal(triesOf({ maxTries: 0, triesMs: 0 }, 60_000), 3)
+  assert.equal(triesOf({ maxTries: 2, triesMs: 0 }, 0), 2)
+  assert.equal(triesOf({ maxTries: 0, triesMs: 100 }, 50), 2)
+  assert.equal(triesOf({ maxTries: 0, triesMs: 100 }, 100), 1)
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock, waitFor } from '@svc/testkit'
+import type { UpstreamSpec } from '../src/balance/upstream-group.ts'
 import { HttpConnections } from '../src/http/http-connections.ts'
 import { parseNextUpstream } from '../src/http/origin-settings.ts'
 import { ask, begin, CollectingSink, groupOf, ManualBody, originFor, server, startRaw } from './raw-upstream.ts'
@@ -81,4 +82,27 @@ test('no more connections are kept than the group says', async (t) => {
   for (const connection of up.connections) connection.send(OK)
   await Promise.all(answers)
   await waitFor('two of three to be closed', () => up.connections.filter(({ isClosed }) => isClosed).length === 2)
+})
+
+test('a connection serves as many requests, and for as long, as its group says', async (t) => {
+  const up = await startRaw(t, (connection) => connection.send(OK))
+  const clock = new ManualClock()
+  const connections = new HttpConnections(clock)
+  t.after(() => connections.close())
+  const originOf = (reuse: UpstreamSpec['reuse'] & object) =>
+    originFor(t, groupOf([server(up.address)], { reuse }), { connections })
+  const twice = originOf({ requests: 2 })
+  for (let index = 0; index < 4; index++) await ask(twice)
+  assert.equal(up.connections.length, 2)
+  const aged = originOf({ ageMs: 1_000 })
+  await ask(aged)
+  clock.advance(1_001)
+  await ask(aged)
+  assert.equal(up.connections.length, 3)
+  await ask(aged)
+  assert.equal(up.connections.length, 4)
+  const never = originOf({ idleMs: 0 })
+  await ask(never)
+  await ask(never)
+  assert.equal(up.connections.length, 6)
 })

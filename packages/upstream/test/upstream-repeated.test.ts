@@ -108,7 +108,9 @@ test('connections are kept again after those of the group were dropped', async (
   const connections = new HttpConnections(systemClock)
   t.after(() => connections.close())
   const spec = groupOf([server(up.address)])
-  const group = new UpstreamGroups([spec], { clock: systemClock, onForgotten: () => undefined }).named(spec.name)
+  const group = new UpstreamGroups([spec], { clock: systemClock, onForgotten: () => undefined, onGone: () => undefined }).named(
+    spec.name,
+  )
   const origin = originFor(t, spec, { connections, group })
   assert.equal((await ask(origin)).body, 'hello')
   assert.equal((await ask(origin)).body, 'hello')

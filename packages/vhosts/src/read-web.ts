@@ -128,7 +128,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   if (main.isWhole) main.give(typesBlock, () => addBuiltInTypes(tools.typeTables))
   checkFormats(main, tools)
   const upstreams = new UpstreamTable()
-  for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
+  for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, main, tools)
   const maps = readMaps(main, tools)
   const drafts = await readServers(main, tools, upstreams)
   if (files.areWhole) tools.variables.check(problems, addressesOfUws(drafts, source.surroundings))

@@ -9,7 +9,12 @@ const table = directiveTable()
 
 test('every directive has one class, and every one that does not work has a reason', () => {
   const classes = Map.groupBy(table, ({ name }) => name)
-  for (const [name, entries] of classes) assert.equal(new Set(entries.map((entry) => entry.class)).size, 1, name)
+  const mixed = [...classes].filter(([, entries]) => new Set(entries.map((entry) => entry.class)).size > 1)
+  // In a group they work.
+  assert.deepEqual(
+    mixed.map(([name]) => name),
+    ['keepalive_requests', 'keepalive_time', 'keepalive_timeout'],
+  )
   for (const { name, class: kind, note } of table) assert.equal(note === '', kind === 'works', name)
   assert.ok(classes.size > 500, `${classes.size} directives`)
 })
@@ -17,7 +22,10 @@ test('every directive has one class, and every one that does not work has a reas
 test('the lists of directives without effect name directives of nginx that do not work here', () => {
   for (const name of NO_EFFECT.keys()) {
     assert.ok(NGINX_DIRECTIVES.has(name), name)
-    assert.equal(table.find((entry) => entry.name === name)?.class, 'no effect', name)
+    assert.ok(
+      table.some((entry) => entry.name === name && entry.class === 'no effect'),
+      name,
+    )
   }
 })
 

@@ -68,6 +68,7 @@ test('unset directives of a proxy have their defaults', async (t) => {
     isVerified: false,
     maxTries: 0,
     triesMs: 0,
+    resolver: undefined,
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],
@@ -182,12 +183,49 @@ test('groups have servers with their parameters', async (t) => {
       balance: 'least_conn',
       keepalive: 7,
       servers: [
-        { ...plain, address: 'b.test:80' },
+        { ...plain, address: 'b.test:80', written: 'B.test' },
         { address: '10.0.0.1:81', weight: 3, maxFails: 0, failTimeoutMs: 60_000, isBackup: false, isDown: true },
         { ...plain, address: 'unix:/run/x.sock', isBackup: true },
       ],
     },
     { name: 'b', balance: 'ip_hash', keepalive: undefined, servers: [{ ...plain, address: '[::1]:80' }] },
-    { name: 'c', balance: 'round_robin', keepalive: undefined, servers: [{ ...plain, address: '10.0.0.3:80' }] },
+    {
+      name: 'c',
+      balance: 'round_robin',
+      keepalive: undefined,
+      servers: [{ ...plain, address: '10.0.0.3:80', written: '10.0.0.3' }],
+    },
   ])
+})
+
+test('groups choose by a hash or at random, limit connections, and resolve names', async (t) => {
+  const { web, problems } = await readConf(
+    t,
+    `resolver 127.0.0.1 [::1]:54 valid=10s ipv6=off; resolver_timeout 3s;
+     upstream a { zone a 64k; hash $uri consistent; server b.test:81 resolve max_conns=5; server 10.0.0.1:80; keepalive_requests 9; keepalive_time 1m; keepalive_timeout 5s; }
+     upstream b { random two least_conn; server 10.0.0.1:80 max_conns=0; } upstream c { hash $arg_k; server 10.0.0.1:80; } upstream d { random; server 10.0.0.1:80; }
+     server { listen 80; server_name a.test; resolver ns.test ipv4=off; location / { proxy_pass http://$arg_to; } location /fixed/ { proxy_pass http://a; } }`,
+  )
+  assert.deepEqual(problems, [])
+  const plain = { weight: 1, maxFails: 1, failTimeoutMs: 10_000, isBackup: false, isDown: false }
+  const [a, b, c, d] = web.upstreams
+  const resolver = { servers: ['127.0.0.1:53', '[::1]:54'], validMs: 10_000, hasIpv4: true, hasIpv6: false, timeoutMs: 3_000 }
+  assert.deepEqual(a, {
+    name: 'a',
+    balance: 'consistent_hash',
+    keepalive: undefined,
+    hashKey: [v('uri')],
+    reuse: { idleMs: 5_000, requests: 9, ageMs: 60_000 },
+    hasZone: true,
+    resolver,
+    servers: [
+      { ...plain, address: 'b.test:81', maxConns: 5, isResolved: true },
+      { ...plain, address: '10.0.0.1:80' },
+    ],
+  })
+  assert.deepEqual([b?.balance, b?.servers], ['random_two', [{ ...plain, address: '10.0.0.1:80' }]])
+  assert.deepEqual([c?.balance, c?.hashKey, d?.balance], ['hash', [v('arg_k')], 'random'])
+  const [computed, fixed] = web.servers[0]?.locations.map(({ content }) => 'resolver' in content && content.resolver) ?? []
+  assert.deepEqual(computed, { servers: ['ns.test:53'], validMs: undefined, hasIpv4: false, hasIpv6: true, timeoutMs: 3_000 })
+  assert.equal(fixed, undefined)
 })

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import { crc32 } from 'node:zlib'
 import type { Peer } from './peer.ts'
 
 /**
@@ -41,7 +42,7 @@ const MAX_HASHES = 20
  */
 export function byAddress(peers: readonly Peer[], address: string, isCandidate: (peer: Peer) => boolean): Peer | undefined {
   const bytes = hashedBytes(address)
-  const total = peers.reduce((sum, peer) => sum + peer.spec.weight, 0)
+  const total = totalWeight(peers)
   let hash = 89
   for (let attempt = 0; attempt <= MAX_HASHES; attempt++) {
     for (const byte of bytes) hash = (hash * 113 + byte) % 6271
@@ -49,6 +50,43 @@ export function byAddress(peers: readonly Peer[], address: string, isCandidate: 
     if (peer !== undefined && isCandidate(peer)) return peer
   }
   return undefined
+}
+
+/**
+ * The server of a key of `hash`, or the next one that its hash leads to. Undefined: it leads to none.
+ * @param peers all of the group: those out of service keep their share of the keys
+ */
+export function byKey(peers: readonly Peer[], key: string, isCandidate: (peer: Peer) => boolean): Peer | undefined {
+  const total = totalWeight(peers)
+  const bytes = Buffer.from(key, 'latin1')
+  let hash = 0
+  for (let attempt = 0; attempt <= MAX_HASHES; attempt++) {
+    const prefix = attempt === 0 ? 0 : crc32(String(attempt))
+    hash = (hash + ((crc32(bytes, prefix) >>> 16) & 0x7fff)) >>> 0
+    const peer = atWeight(peers, hash % total)
+    if (peer !== undefined && isCandidate(peer)) return peer
+  }
+  return undefined
+}
+
+/** A server at random, by weight; of two, the one with fewer requests for its weight. Undefined: chance finds none. */
+export function byChance(peers: readonly Peer[], isOfTwo: boolean, isCandidate: (peer: Peer) => boolean): Peer | undefined {
+  const total = totalWeight(peers)
+  let first: Peer | undefined
+  for (let attempt = 0; attempt <= MAX_HASHES; attempt++) {
+    const peer = atWeight(peers, Math.floor(Math.random() * total))
+    if (peer === undefined || peer === first || !isCandidate(peer)) continue
+    if (!isOfTwo) return peer
+    if (first !== undefined) return peer.active * first.spec.weight > first.active * peer.spec.weight ? first : peer
+    first = peer
+  }
+  return undefined
+}
+
+function totalWeight(peers: readonly Peer[]): number {
+  let total = 0
+  for (const { spec } of peers) total += spec.weight
+  return total
 }
 
 function atWeight(peers: readonly Peer[], weight: number): Peer | undefined {

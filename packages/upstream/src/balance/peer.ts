@@ -8,6 +8,12 @@ export interface UpstreamServerSpec {
   readonly failTimeoutMs: number
   readonly isBackup: boolean
   readonly isDown: boolean
+  /** Most requests in flight; absent: any number. */
+  readonly maxConns?: number
+  /** As written, where that differs from the address: hashes are made of it. */
+  readonly written?: string
+  /** True if its name is resolved at run time. */
+  readonly isResolved?: boolean
 }
 
 /**
@@ -35,7 +41,14 @@ export class Peer {
   /** True if it may be tried: a server that failed too often may not, until its fail time-out has passed. */
   isInService(now: number): boolean {
     const { maxFails, failTimeoutMs } = this.spec
+    if (this.isFull) return false
     return maxFails === 0 || this.fails < maxFails || now - this.checkedAt > failTimeoutMs
+  }
+
+  /** True if it has as many requests in flight as it may have. */
+  get isFull(): boolean {
+    const { maxConns } = this.spec
+    return maxConns !== undefined && this.active >= maxConns
   }
 
   /** It has been chosen. */

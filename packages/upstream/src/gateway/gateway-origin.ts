@@ -1,5 +1,5 @@
 import type { BodyStore, ResponseSink } from '@svc/http'
-import type { UpstreamGroup } from '../balance/upstream-group.ts'
+import type { UpstreamGroup, UpstreamSpec } from '../balance/upstream-group.ts'
 import type { Gateway } from '../cgi/gateway.ts'
 import { GatewaySender } from '../cgi/gateway-sender.ts'
 import { PatientCall } from '../cgi/patient-call.ts'
@@ -26,8 +26,7 @@ interface GatewayOriginSettings {
 
 /** Answers by asking a group of CGI applications. */
 export class GatewayOrigin implements Origin {
-  /** Names the group. */
-  readonly name: string
+  readonly group: UpstreamSpec
   readonly #call: CallSettings
   readonly #bodies: BodyStore
 
@@ -35,7 +34,7 @@ export class GatewayOrigin implements Origin {
     const way = { tls, protocol: gateway.protocol }
     const pools = new LastPool((peer) => connections.pool(group, peer, way))
     const texts = new RequestTexts(gateway)
-    this.name = group.spec.name
+    this.group = group.spec
     this.#bodies = bodies
     this.#call = {
       group,

@@ -1,4 +1,5 @@
 import type { TurnClock } from '@svc/core'
+import type { ReuseLimits } from '../balance/upstream-group.ts'
 import type { UpstreamError } from '../errors/errors.ts'
 import type { AddressBook } from './addresses.ts'
 import { type ConnectionOwner, type MakeReader, UpstreamConnection } from './connection.ts'
@@ -24,6 +25,8 @@ interface PoolOptions {
   readonly clock: Pick<TurnClock, 'turn'>
   /** Connections kept without a request. */
   readonly maxIdle: number
+  /** Further limits on the reuse of connections. */
+  readonly reuse: ReuseLimits | undefined
   /** How long a connection may have been idle that is used for a request which cannot be sent again. */
   readonly trustedIdleMs: number
   readonly makeReader: MakeReader
@@ -70,6 +73,7 @@ export class ConnectionPool implements ConnectionOwner {
     return dial(options, {
       connected: (socket) => {
         connection.open(socket, transport.tls === undefined)
+        connection.openedAt = this.#options.clock.turn()
         events.connected(connection)
       },
       failed: (error) => events.failed(error),
@@ -77,12 +81,15 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   idle(connection: UpstreamConnection, idleMs: number | undefined): void {
-    const keepMs = Math.min(IDLE_MS, (idleMs ?? IDLE_MS) - IDLE_MARGIN_MS)
-    if (!this.keepsConnections || keepMs <= 0) {
+    const { reuse, clock } = this.#options
+    const ofServer = (idleMs ?? Number.POSITIVE_INFINITY) - IDLE_MARGIN_MS
+    const keepMs = Math.min(reuse?.idleMs ?? IDLE_MS - IDLE_MARGIN_MS, ofServer)
+    const now = clock.turn()
+    if (!this.keepsConnections || keepMs <= 0 || (reuse !== undefined && isWorn(connection, reuse, now))) {
       connection.destroy()
       return
     }
-    connection.idleSince = this.#options.clock.turn()
+    connection.idleSince = now
     connection.allow(keepMs, 'no further request')
     this.#idle.push(connection)
     if (this.#idle.length > this.#options.maxIdle) this.#idle.shift()?.destroy()
@@ -98,4 +105,9 @@ export class ConnectionPool implements ConnectionOwner {
     this.#isClosed = true
     for (const connection of this.#idle.splice(0)) connection.destroy()
   }
+}
+
+/** True if a connection has served as many requests, or is as old, as it may be. */
+function isWorn({ served, openedAt }: UpstreamConnection, { requests, ageMs }: ReuseLimits, now: number): boolean {
+  return (requests !== undefined && served >= requests) || (ageMs !== undefined && now - openedAt > ageMs)
 }

@@ -65,6 +65,10 @@ export class UpstreamConnection implements AnswerEvents {
   #lastError: Error | undefined
   /** When its owner got it back last, in ms of the monotonic clock. */
   idleSince = 0
+  /** When it was made. */
+  openedAt = 0
+  /** Requests that it was used for. */
+  served = 0
 
   /**
    * @param name of the server, for messages
@@ -110,6 +114,7 @@ export class UpstreamConnection implements AnswerEvents {
   /** Begins a request. */
   use(user: ConnectionUser, isHead: boolean): void {
     this.#user = user
+    this.served++
     this.#isComplete = false
     this.#keepsAlive = true
     this.#keepAliveMs = undefined

@@ -1,7 +1,8 @@
 import { type OnReadOpts, Socket } from 'node:net'
 import { asError } from '@svc/core'
 import { UpstreamError } from '../errors/errors.ts'
-import type { AddressBook, ServerAddress } from './addresses.ts'
+import type { ServerAddress } from '../resolver/server-address.ts'
+import type { AddressBook } from './addresses.ts'
 
 /** How a server is spoken to. */
 export interface Transport {

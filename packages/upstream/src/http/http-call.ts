@@ -1,4 +1,4 @@
-import { codeOf } from '@svc/core'
+import { asError, codeOf } from '@svc/core'
 import { type HeaderList, RepeatableBody, type ResponseSink, type ResponseSource } from '@svc/http'
 import { UpstreamError } from '../errors/errors.ts'
 import type { OriginRequest } from '../origin/origin.ts'
@@ -38,7 +38,14 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   start(): void {
     this.#sink.attach(this)
     this.#request.trail?.enter()
-    if (!this.#isOver) this.#next(undefined)
+    if (this.#isOver) return
+    const known = this.#settings.group.prepare()
+    if (known === undefined) this.#next(undefined)
+    else
+      known.then(
+        () => this.#isOver || this.#next(undefined),
+        (error) => this.#fail(asError(error)),
+      )
   }
 
   abort(): void {

@@ -1,7 +1,8 @@
 import type { TurnClock } from '@svc/core'
 import type { Peer } from '../balance/peer.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
-import { AddressBook, parseServerAddress } from './addresses.ts'
+import { parseServerAddress } from '../resolver/server-address.ts'
+import { AddressBook } from './addresses.ts'
 import type { MakeReader } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { TlsTransport } from './dial.ts'
@@ -45,11 +46,21 @@ export class HttpConnections {
       addresses: this.addresses,
       clock: this.#clock,
       maxIdle,
+      reuse: group.spec.reuse,
       trustedIdleMs: protocol.trustedIdleMs,
       makeReader: protocol.makeReaders(),
     })
     this.#ofPeer(group, peer).set(key, pool)
     return pool
+  }
+
+  /** Closes what is idle of servers that have left a group. */
+  dropPeers(group: UpstreamGroup, peers: readonly Peer[]): void {
+    const pools = this.#pools.get(group)
+    for (const peer of peers) {
+      for (const pool of pools?.get(peer)?.values() ?? []) pool.close()
+      pools?.delete(peer)
+    }
   }
 
   /** Closes what is idle of these groups; connections in use close when their responses end. */

@@ -19,7 +19,7 @@ interface AttemptSettings {
 /** The servers of a group that one request is sent to: one after another, until one responds or no more may be tried. */
 export class ServerAttempts {
   readonly #settings: AttemptSettings
-  readonly #request: Pick<OriginRequest, 'method' | 'clientAddress'>
+  readonly #request: Pick<OriginRequest, 'method' | 'choiceKey'>
   /** True if the request may be sent once more although it may have had its effect. */
   readonly isRepeatable: boolean
   /** Milliseconds of the group's clock; 0 where no time counts. */
@@ -27,7 +27,7 @@ export class ServerAttempts {
   #tried: readonly Peer[] = noPeers
   #current: Peer | undefined
 
-  constructor(settings: AttemptSettings, request: Pick<OriginRequest, 'method' | 'clientAddress'>) {
+  constructor(settings: AttemptSettings, request: Pick<OriginRequest, 'method' | 'choiceKey'>) {
     this.#settings = settings
     this.#request = request
     const { group, nextUpstream } = settings
@@ -50,7 +50,7 @@ export class ServerAttempts {
       if (!maySendAgain || !this.#hasAnother || !this.#isSkipped(failure)) return failure
     }
     const { group } = this.#settings
-    const peer = group.choose(this.#request.clientAddress ?? '', this.#tried)
+    const peer = group.choose(this.#request.choiceKey ?? '', this.#tried)
     if (peer === undefined)
       return failure ?? new UpstreamError('UPSTREAM_NONE_LEFT', `no server of ${group.spec.name} is in service`)
     this.#current = peer

@@ -20,10 +20,10 @@ export interface OriginRequest {
   readonly headers: HeaderList
   /** undefined: none is declared. */
   readonly body: RequestBody | undefined
-  /** Address of the client, for groups that choose a server by it; undefined: the request has no client (a revalidation). */
-  readonly clientAddress?: string | undefined
   /** Takes notes for logs; undefined: none are wanted. Code that forwards the request in another form keeps it. */
   readonly trail?: UpstreamTrail | undefined
+  /** For groups that choose a server by it: the address of the client, or the value of `hash`. */
+  readonly choiceKey?: string | undefined
   /** For CGI applications alone; code that forwards the request in another form keeps it. */
   readonly cgi?: CgiContext | undefined
 }

@@ -4,7 +4,7 @@ import { asError } from '@svc/core'
 import { MAX_MESSAGE_BYTES } from '@svc/http'
 import type { WebSocket } from 'ws'
 import { UpstreamError } from '../errors/errors.ts'
-import { notAPlace, parseServerAddress } from '../http/addresses.ts'
+import { notAPlace } from '../http/addresses.ts'
 import { isConnectionField } from '../http/answer-head.ts'
 import { MAX_INTERIM } from '../http/answer-parser.ts'
 import { type Dialing, dial } from '../http/dial.ts'
@@ -13,6 +13,7 @@ import type { HttpOriginSettings } from '../http/origin-settings.ts'
 import { isTarget } from '../http/request-head.ts'
 import { ServerAttempts } from '../http/server-attempts.ts'
 import type { OriginRequest } from '../origin/origin.ts'
+import { parseServerAddress } from '../resolver/server-address.ts'
 
 /** How opening ends: one of the three, once. */
 interface OpeningEvents {
@@ -60,7 +61,13 @@ export class UpstreamOpening {
 
   /** To be called once. */
   start(): void {
-    this.#next(undefined)
+    const known = this.#settings.group.prepare()
+    if (known === undefined) this.#next(undefined)
+    else
+      known.then(
+        () => this.#next(undefined),
+        (error) => this.#fail(asError(error)),
+      )
   }
 
   /** The client has left. Nothing follows. */

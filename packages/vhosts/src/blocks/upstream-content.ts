@@ -15,6 +15,7 @@ import type {
 } from '../spec/spec.ts'
 import { isConstant, leadingText } from '../values/template.ts'
 import type { Level } from './level.ts'
+import { resolverSpec } from './resolver-spec.ts'
 
 const MINUTE_MS = 60_000
 const NEXT_BY_DEFAULT = ['error', 'timeout']
@@ -92,6 +93,7 @@ function passSpec(level: Level, family: UpstreamFamily, target: UpstreamTarget):
     ignoredFields: level.nearest(family.ignoreHeaders).flat(),
     interceptsErrors: level.value(family.interceptErrors) ?? false,
     cache: cacheSpec(level, family),
+    resolver: target.kind === 'computed' ? resolverSpec(level) : undefined,
   }
 }
 

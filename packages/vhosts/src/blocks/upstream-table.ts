@@ -1,13 +1,23 @@
 import { nearestName } from '@svc/core'
-import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
-import { ipHash, keepalive, leastConn, type PassTarget, upstreamServer } from '../directives/upstreams.ts'
-import type { Template, UpstreamSpec, UpstreamTarget } from '../spec/spec.ts'
+import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
+import {
+  groupKeepaliveRequests,
+  groupKeepaliveTime,
+  groupKeepaliveTimeout,
+  hash,
+  keepalive,
+  type PassTarget,
+  upstreamServer,
+  zone,
+} from '../directives/upstreams.ts'
+import type { ResolverSpec, Template, UpstreamServerSpec, UpstreamSpec, UpstreamTarget } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { directUpstream, readUpstreamAddress } from '../values/addresses.ts'
 import { isConstant, leadingText } from '../values/template.ts'
 import { Level } from './level.ts'
+import { resolverSpec } from './resolver-spec.ts'
 
 /** The groups of servers, and the servers that are named directly. */
 export class UpstreamTable {
@@ -15,9 +25,9 @@ export class UpstreamTable {
   readonly #direct = new Map<string, UpstreamSpec>()
 
   /** Reads an `upstream` block. */
-  addGroup(call: DirectiveCall, tools: ReadingTools): void {
+  addGroup(call: DirectiveCall, main: Level, tools: ReadingTools): void {
     const name = call.text(0)
-    const level = new Level('upstream')
+    const level = new Level('upstream', main)
     level.read(call.directive.block ?? [], tools)
     const servers = level.own(upstreamServer)
     const known = this.#groups.get(name)
@@ -28,10 +38,8 @@ export class UpstreamTable {
     // A server that could not be read has its own problem.
     const isEmpty = (call.directive.block ?? []).every((directive) => directive.name.text !== 'server')
     if (isEmpty) call.fail(`no servers are inside upstream "${shown(call.arg(0))}"`)
-    const balance = level.value(leastConn) ?? level.value(ipHash) ?? 'round_robin'
-    if (balance === 'ip_hash' && servers.some(({ isBackup }) => isBackup))
-      call.fail('balancing method does not support parameter "backup"')
-    this.#groups.set(name, { call, spec: { name, balance, keepalive: level.value(keepalive), servers } })
+    checkBackups(call)
+    this.#groups.set(name, { call, spec: { name, ...groupSpec(level, call, servers), servers } })
   }
 
   /** The destination of a request. undefined: the address is wrong, which was reported. */
@@ -63,6 +71,61 @@ export class UpstreamTable {
     // A group that is named like an address stands for it.
     return [...groups, ...[...this.#direct.values()].filter(({ name }) => !this.#groups.has(name))]
   }
+}
+
+/** Groups for which a method needs to know the servers: it may not come before one that is a backup. */
+function checkBackups({ directive, tools }: DirectiveCall): void {
+  const block = directive.block ?? []
+  const method = block.findIndex(({ name }) => /^(?:ip_hash|hash|random)$/.test(name.text))
+  const backup = block.find(({ name, args }, at) => method >= 0 && at > method && isBackupServer(name.text, args))
+  if (backup !== undefined) new DirectiveCall(backup, tools).fail('balancing method does not support parameter "backup"')
+}
+
+function isBackupServer(name: string, args: readonly { readonly text: string }[]): boolean {
+  return name === 'server' && args.some(({ text }) => text === 'backup')
+}
+
+/** Points of the ring of `consistent` hashes are made for each unit of weight. */
+const MAX_CONSISTENT_WEIGHT = 10_000
+
+function groupSpec(
+  level: Level,
+  call: DirectiveCall,
+  servers: readonly UpstreamServerSpec[],
+): Omit<UpstreamSpec, 'name' | 'servers'> {
+  const [method] = level.own(hash)
+  const isHash = typeof method === 'object'
+  const balance = !isHash ? (method ?? 'round_robin') : method.isConsistent ? 'consistent_hash' : 'hash'
+  const weight = servers.reduce((sum, server) => sum + server.weight, 0)
+  if (balance === 'consistent_hash' && weight > MAX_CONSISTENT_WEIGHT)
+    call.fail(`the weights of upstream "${shown(call.arg(0))}" add up to more than ${MAX_CONSISTENT_WEIGHT}`)
+  const hasZone = level.own(zone).length > 0
+  const resolver = servers.some(({ isResolved }) => isResolved === true) ? resolverOf(level, call, hasZone) : undefined
+  const [idleMs, requests, ageMs] = [groupKeepaliveTimeout, groupKeepaliveRequests, groupKeepaliveTime].map(
+    (one) => level.own(one)[0],
+  )
+  const reuse = {
+    ...(idleMs !== undefined && { idleMs }),
+    ...(requests !== undefined && { requests }),
+    ...(ageMs !== undefined && { ageMs }),
+  }
+  return {
+    balance,
+    keepalive: level.value(keepalive),
+    ...(isHash && { hashKey: method.key }),
+    ...(Object.keys(reuse).length > 0 && { reuse }),
+    ...(hasZone && { hasZone }),
+    ...(resolver !== undefined && { resolver }),
+  }
+}
+
+function resolverOf(level: Level, call: DirectiveCall, hasZone: boolean): ResolverSpec | undefined {
+  const name = shown(call.arg(0))
+  if (!hasZone)
+    call.fail(`resolving names at run time requires upstream "${name}" to be in shared memory`, undefined, 'add "zone"')
+  const resolver = resolverSpec(level)
+  if (resolver === undefined) call.fail(`no resolver defined to resolve names at run time in upstream "${name}"`)
+  return resolver
 }
 
 /** A word without port is more often the name of a group than an address. */

@@ -10,6 +10,7 @@ import * as logging from './logging.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
 import * as realIp from './real-ip.ts'
+import * as resolving from './resolver.ts'
 import * as rewriting from './rewriting.ts'
 import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
@@ -72,6 +73,7 @@ const working: readonly Rule<unknown>[] = [
   defaultType,
   ...Object.values(logging),
   ...Object.values(upstreams),
+  ...Object.values(resolving),
   ...Object.values(proxying),
   ...Object.values(gatewayRules),
   ...Object.values(params),
@@ -79,7 +81,10 @@ const working: readonly Rule<unknown>[] = [
 ].map(alsoInside)
 
 const ignored = [...NO_EFFECT].flatMap(([name, reason]) =>
-  (NGINX_DIRECTIVES.get(name) ?? []).map((facts) => withoutEffect(name, reason, facts)),
+  (NGINX_DIRECTIVES.get(name) ?? []).flatMap((facts) =>
+    // Those of groups may work beside them.
+    working.some((one) => one.name === name && facts.contexts.includes('upstream')) ? [] : [withoutEffect(name, reason, facts)],
+  ),
 )
 
 /** All rules by name. `server` is two: a block, and an entry of a group. */

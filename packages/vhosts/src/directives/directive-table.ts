@@ -26,13 +26,16 @@ export interface DirectiveEntry {
 
 const working = new Set(workingNames)
 
-function classOf(name: string): DirectiveClass {
-  if (working.has(name)) return 'works'
+/** Directives of groups whose namesakes of servers have no effect. */
+const ofGroups: ReadonlySet<string> = new Set(workingNames.filter((name) => NO_EFFECT.has(name)))
+
+function classOf(name: string, contexts: DirectiveFacts['contexts']): DirectiveClass {
+  if (working.has(name) && (!ofGroups.has(name) || contexts.includes('upstream'))) return 'works'
   return NO_EFFECT.has(name) ? 'no effect' : 'refused'
 }
 
 function entryOf({ name, module, contexts, args: [min, max], default: usual }: DirectiveFacts): DirectiveEntry {
-  const kind = classOf(name)
+  const kind = classOf(name, contexts)
   const note = kind === 'works' ? '' : (NO_EFFECT.get(name) ?? refusedHint(name) ?? '')
   const accepted = kind === 'refused' ? harmlessValues(name) : []
   const args = [min, Number.isFinite(max) ? max : null] as const

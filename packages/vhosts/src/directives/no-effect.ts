@@ -40,8 +40,6 @@ export const NO_EFFECT = byName({
     log_not_found log_subrequest rewrite_log uninitialized_variable_warn`,
   'the server chooses the compression level': 'gzip_comp_level gzip_hash gzip_no_buffer gzip_window postpone_gzipping',
   'the host name of the upstream is always sent (SNI)': 'proxy_ssl_server_name',
-  'the operating system resolves host names': 'resolver_timeout',
-  'upstream groups need no shared memory': 'zone',
   'responses do not name the server': 'server_tokens',
   'the processes and connections of the server are configured by [server] in the config file': `accept_mutex
     accept_mutex_delay daemon debug_connection debug_points env epoll_events lock_file master_process multi_accept

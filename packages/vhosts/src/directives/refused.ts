@@ -25,7 +25,6 @@ const REFUSED = byName({
     fastcgi_cache_lock_age fastcgi_cache_lock_timeout fastcgi_cache_max_range_offset fastcgi_cache_methods
     fastcgi_cache_min_uses fastcgi_cache_revalidate`,
   'an error of an application does not make the server try another one': 'fastcgi_catch_stderr',
-  'servers are chosen in turn; use least_conn or ip_hash': 'hash random',
   'an error page that fails is sent as a plain error': 'recursive_error_pages',
   'symbolic links are followed; give the files to another user': 'disable_symlinks',
   'use error_page with a path, or an upstream': 'post_action',
@@ -46,7 +45,6 @@ const REFUSED = byName({
   'request fields are always forwarded; proxy_set_header with "" removes one': 'proxy_pass_request_headers',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
     'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
-  'the operating system resolves host names; set DNS servers in /etc/resolv.conf': 'resolver',
   'the server drops slow clients by its own limits': 'send_timeout',
   'use map with patterns': 'split_clients',
   'client certificates are not supported; without them, anyone has access':

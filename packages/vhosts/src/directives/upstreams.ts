@@ -1,7 +1,7 @@
 import type { GatewayKind, Template, UpstreamServerSpec } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { PLAIN_SERVER, readUpstreamAddress } from '../values/addresses.ts'
-import { parseCount } from '../values/numbers.ts'
+import { parseCount, parseSize } from '../values/numbers.ts'
 import { leadingText } from '../values/template.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { noticeOpen } from './open-target.ts'
@@ -20,8 +20,10 @@ function applyParameter(call: DirectiveCall, index: number, server: ServerFlags)
   else if (text === 'down') server.isDown = true
   else if (name === 'weight' && count !== undefined && count > 0) server.weight = count
   else if (name === 'max_fails' && count !== undefined) server.maxFails = count
+  else if (name === 'max_conns' && count !== undefined) server.maxConns = count
+  else if (text === 'resolve') server.isResolved = true
   else if (name === 'fail_timeout' && value !== undefined) server.failTimeoutMs = call.time(index, value) ?? 0
-  else call.invalidParameter(index, 'expected weight=, max_fails=, fail_timeout=, backup or down')
+  else call.invalidParameter(index, 'expected weight=, max_conns=, max_fails=, fail_timeout=, resolve, backup or down')
 }
 
 /** `server` of a group. */
@@ -35,6 +37,9 @@ export const upstreamServer = rule<UpstreamServerSpec>('server', {
     const { address } = read
     const server: ServerFlags = { address, ...PLAIN_SERVER }
     for (let index = 1; index < call.args.length; index++) applyParameter(call, index, server)
+    if (call.text(0) !== address) server.written = call.text(0)
+    // 0: any number.
+    if (server.maxConns === 0) delete server.maxConns
     if (!server.isDown) call.tools.needs.addSocket(address, call.place)
     return server
   },
@@ -50,13 +55,63 @@ export const keepalive = rule('keepalive', {
   },
 })
 
+/** How a group chooses servers, if not in turn. */
+type BalanceMethod =
+  | 'least_conn'
+  | 'ip_hash'
+  | 'random'
+  | 'random_two'
+  | { readonly key: Template; readonly isConsistent: boolean }
+
 const balance = { in: ['upstream'], args: 0, slot: 'balance' } as const
 
 /** `least_conn`. */
-export const leastConn = rule<'least_conn'>('least_conn', { ...balance, parse: () => 'least_conn' })
+export const leastConn = rule<BalanceMethod>('least_conn', { ...balance, parse: () => 'least_conn' })
 
 /** `ip_hash`. */
-export const ipHash = rule<'ip_hash'>('ip_hash', { ...balance, parse: () => 'ip_hash' })
+export const ipHash = rule<BalanceMethod>('ip_hash', { ...balance, parse: () => 'ip_hash' })
+
+/** `hash`. */
+export const hash = rule<BalanceMethod>('hash', {
+  ...balance,
+  args: [1, 2],
+  parse: (call) => {
+    if (call.args.length > 1 && call.arg(1) !== 'consistent') return call.invalidParameter(1, 'expected consistent')
+    const key = call.template(0)
+    return key && { key, isConsistent: call.args.length > 1 }
+  },
+})
+
+/** `random`. */
+export const random = rule<BalanceMethod>('random', {
+  ...balance,
+  args: [0, 2],
+  parse: (call) => {
+    if (call.args.length > 0 && call.arg(0) !== 'two') return call.invalidParameter(0, 'expected two')
+    if (call.args.length > 1 && call.arg(1) !== 'least_conn') return call.invalidParameter(1, 'expected least_conn')
+    return call.args.length > 0 ? 'random_two' : 'random'
+  },
+})
+
+/** `zone`: its memory is not needed; limits count for all workers together. */
+export const zone = rule('zone', {
+  in: ['upstream'],
+  args: [1, 2],
+  parse: (call) => (call.args.length > 1 && parseSize(call.arg(1)) === undefined ? call.invalidValue(1) : true),
+})
+
+/** `keepalive_requests` of a group. */
+export const groupKeepaliveRequests = rule('keepalive_requests', {
+  in: ['upstream'],
+  args: 1,
+  parse: (call) => parseCount(call.arg(0)) ?? call.invalidValue(0),
+})
+
+/** `keepalive_time` of a group. */
+export const groupKeepaliveTime = rule('keepalive_time', { in: ['upstream'], args: 1, parse: (call) => call.time(0) })
+
+/** `keepalive_timeout` of a group. */
+export const groupKeepaliveTimeout = rule('keepalive_timeout', { in: ['upstream'], args: 1, parse: (call) => call.time(0) })
 
 /** The destination of `proxy_pass`, `fastcgi_pass` and their like. */
 export interface PassTarget {

@@ -30,6 +30,8 @@ export interface PassSpec extends UpstreamTimeouts {
   /** True if responses whose status has an `error_page` are replaced by it. */
   readonly interceptsErrors: boolean
   readonly cache: CacheSpec | undefined
+  /** Finds the addresses of hosts that variables name; undefined: there is none. */
+  readonly resolver: ResolverSpec | undefined
 }
 
 export interface ProxySpec extends PassSpec {
@@ -85,9 +87,18 @@ export interface CacheSpec {
 
 export interface UpstreamSpec {
   readonly name: string
-  readonly balance: 'round_robin' | 'least_conn' | 'ip_hash'
+  /** `random_two`: of two servers at random the less loaded one. */
+  readonly balance: 'round_robin' | 'least_conn' | 'ip_hash' | 'hash' | 'consistent_hash' | 'random' | 'random_two'
+  /** Text of `hash`. */
+  readonly hashKey?: Template
   /** Idle connections kept for each worker; undefined: the default of the protocol. */
   readonly keepalive: number | undefined
+  /** When a connection is not used again, as far as the group says. */
+  readonly reuse?: { readonly idleMs?: number; readonly requests?: number; readonly ageMs?: number }
+  /** True if its limits count for all workers together (`zone`). */
+  readonly hasZone?: boolean
+  /** Resolves names of servers at run time. */
+  readonly resolver?: ResolverSpec
   readonly servers: readonly UpstreamServerSpec[]
 }
 
@@ -100,4 +111,22 @@ export interface UpstreamServerSpec {
   readonly failTimeoutMs: number
   readonly isBackup: boolean
   readonly isDown: boolean
+  /** Most requests in flight; absent: any number. */
+  readonly maxConns?: number
+  /** As written, where that differs from the address. */
+  readonly written?: string
+  /** True if its name is resolved at run time (`resolve`). */
+  readonly isResolved?: boolean
+}
+
+/** `resolver` and `resolver_timeout`. */
+export interface ResolverSpec {
+  /** "host:port", with brackets for IPv6. */
+  readonly servers: readonly string[]
+  /** Time for which answers are used, in milliseconds; undefined: their own. */
+  readonly validMs: number | undefined
+  readonly hasIpv4: boolean
+  readonly hasIpv6: boolean
+  /** Limit for one name, in milliseconds. */
+  readonly timeoutMs: number
 }

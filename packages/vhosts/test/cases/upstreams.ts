@@ -49,7 +49,9 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'main',
     'upstream a { server 127.0.0.1:1 weight=5=; }',
-    ['1:33: invalid parameter "weight=5=" in "server" directive (expected weight=, max_fails=, fail_timeout=, backup or down)'],
+    [
+      '1:33: invalid parameter "weight=5=" in "server" directive (expected weight=, max_conns=, max_fails=, fail_timeout=, resolve, backup or down)',
+    ],
   ],
   ['server', 'fastcgi_index a$.php;'],
   ['location', 'proxy_pass http://127.0.0.1:3000;'],
@@ -205,12 +207,16 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'main',
     'upstream a { server 127.0.0.1:1 weight=0; }',
-    ['1:33: invalid parameter "weight=0" in "server" directive (expected weight=, max_fails=, fail_timeout=, backup or down)'],
+    [
+      '1:33: invalid parameter "weight=0" in "server" directive (expected weight=, max_conns=, max_fails=, fail_timeout=, resolve, backup or down)',
+    ],
   ],
   [
     'main',
     'upstream a { server 127.0.0.1:1 weight=x; }',
-    ['1:33: invalid parameter "weight=x" in "server" directive (expected weight=, max_fails=, fail_timeout=, backup or down)'],
+    [
+      '1:33: invalid parameter "weight=x" in "server" directive (expected weight=, max_conns=, max_fails=, fail_timeout=, resolve, backup or down)',
+    ],
   ],
   [
     'main',
@@ -220,12 +226,16 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'main',
     'upstream a { server 127.0.0.1:1 frob; }',
-    ['1:33: invalid parameter "frob" in "server" directive (expected weight=, max_fails=, fail_timeout=, backup or down)'],
+    [
+      '1:33: invalid parameter "frob" in "server" directive (expected weight=, max_conns=, max_fails=, fail_timeout=, resolve, backup or down)',
+    ],
   ],
   [
     'main',
     'upstream a { server 127.0.0.1:1 max_fails=x; }',
-    ['1:33: invalid parameter "max_fails=x" in "server" directive (expected weight=, max_fails=, fail_timeout=, backup or down)'],
+    [
+      '1:33: invalid parameter "max_fails=x" in "server" directive (expected weight=, max_conns=, max_fails=, fail_timeout=, resolve, backup or down)',
+    ],
   ],
   [
     'main',

@@ -188,7 +188,7 @@ export class ProxyCache {
     const isInFlight = this.#joinable(key, context.address) !== undefined
     if (isInFlight || !this.#fills.hasRoomToRefresh(key) || this.#pauses.isPaused(key)) return
     this.#pauses.failed(key)
-    const { clientAddress: _client, ...request } = clientRequest
+    const { trail: _trail, ...request } = clientRequest
     // It is for all: the wishes of this client do not count.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
     const source = { context, origin, request: { ...request, method: 'GET', headers } }

@@ -1,19 +1,12 @@
 import type { BodyBlocks } from '@svc/http'
-import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
-import {
-  fastcgi,
-  type Gateway,
-  GatewayOrigin,
-  parseNextUpstream,
-  parseServerAddress,
-  scgi,
-  UpstreamError,
-  uwsgi,
-} from '@svc/upstream'
+import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups, UpstreamSpec } from '@svc/upstream'
+import { fastcgi, type Gateway, GatewayOrigin, parseNextUpstream, scgi, UpstreamError, uwsgi } from '@svc/upstream'
 import type { GatewayContent } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
+import { choiceKeyOf } from './choice-key.ts'
+import { computedGroup } from './computed-group.ts'
 import { LocationParams } from './location-params.ts'
 import { proxiedTarget } from './proxy-request.ts'
 import { serverNameOf } from './server-name.ts'
@@ -72,19 +65,20 @@ export class GatewayHandler implements LocationHandler {
   handle(exchange: LocationExchange): void {
     if (refuseLoop(exchange.context)) return
     const origin = this.#fixed ?? this.#computed(exchange)
-    if (origin === undefined) {
+    if (origin === undefined || origin instanceof UpstreamError) {
+      if (origin !== undefined) exchange.context.reportFailure(origin, 502)
       exchange.fail(502)
       return
     }
-    const request = this.#request(exchange)
+    const request = this.#request(exchange, origin.group)
     exchange.context.enter('upstream')
     const { cache } = this.#tools
     const source =
-      cache === undefined ? origin : cache.originFor(exchange, origin, request, `${this.#spec.kind}://${origin.name}`)
+      cache === undefined ? origin : cache.originFor(exchange, origin, request, `${this.#spec.kind}://${origin.group.name}`)
     source.fetch(request, new UpstreamSink(exchange, this.#filter))
   }
 
-  #request(exchange: LocationExchange): OriginRequest {
+  #request(exchange: LocationExchange, group: UpstreamSpec): OriginRequest {
     const { context, method } = exchange
     context.body.makeRepeatable()
     const { params, fields } = this.#params.of(exchange)
@@ -94,8 +88,8 @@ export class GatewayHandler implements LocationHandler {
       headers: fields,
       // The page of an error is requested by itself.
       body: context.body.isPresent && method === context.request.method ? context.body : undefined,
-      clientAddress: context.client.address,
       trail: exchange.trail,
+      choiceKey: choiceKeyOf(exchange, group),
       cgi: {
         params,
         configured: this.#params.names,
@@ -105,7 +99,7 @@ export class GatewayHandler implements LocationHandler {
   }
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. */
-  #computed(exchange: LocationExchange): GatewayOrigin | undefined {
+  #computed(exchange: LocationExchange): GatewayOrigin | UpstreamError | undefined {
     const { target } = this.#spec
     if (target.kind !== 'computed') return undefined
     const { groups } = this.#tools
@@ -113,8 +107,9 @@ export class GatewayHandler implements LocationHandler {
     const text = exchange.text(target.host)
     const [scheme = '', s] = (this.#spec.kind === 'uwsgi' && /^(s?)uwsgi:\/\//i.exec(text)) || []
     const host = text.slice(scheme.length)
-    const group = groups.get(host) ?? (parseServerAddress(host) === undefined ? undefined : groups.named(host))
-    return group === undefined ? undefined : this.#origin(group, host, this.#spec.isTls || (s !== undefined && s !== ''))
+    const group = computedGroup(groups, { host, address: host, resolver: this.#spec.resolver })
+    if (group === undefined || group instanceof UpstreamError) return group
+    return this.#origin(group, host, this.#spec.isTls || (s !== undefined && s !== ''))
   }
 
   #origin(group: UpstreamGroup, host: string, isTls: boolean): GatewayOrigin {

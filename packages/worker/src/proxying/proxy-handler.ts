@@ -1,11 +1,13 @@
 import type { BodyBlocks, HeaderList } from '@svc/http'
 import type { HttpConnections, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
-import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parseServerAddress } from '@svc/upstream'
+import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parseServerAddress, UpstreamError } from '@svc/upstream'
 import type { ProxySpec } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
 import { withoutSessionFields } from '../request/response-head.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
+import { choiceKeyOf } from './choice-key.ts'
+import { computedGroup } from './computed-group.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
 import { serverNameOf } from './server-name.ts'
@@ -62,9 +64,10 @@ export class ProxyHandler implements LocationHandler {
     context.pathGroup = 'proxy'
     if (refuseLoop(context)) return
     const found = this.#fixed === undefined ? this.#computed(exchange) : { origin: this.#fixed, uri: '' }
-    if (found === undefined) {
-      // The variables did not make a valid address.
-      exchange.fail(500)
+    if (found === undefined || found instanceof UpstreamError) {
+      // Without an error, the variables did not make a valid address.
+      if (found !== undefined) context.reportFailure(found, 502)
+      exchange.fail(found === undefined ? 500 : 502)
       return
     }
     const { origin } = found
@@ -88,8 +91,8 @@ export class ProxyHandler implements LocationHandler {
       target: proxiedTarget(exchange, this.#spec, found.uri),
       headers,
       body,
-      clientAddress: group.spec.balance === 'ip_hash' ? context.client.address : undefined,
       trail: exchange.trail,
+      choiceKey: choiceKeyOf(exchange, group.spec),
     }
     if (webSocket !== undefined && this.#passesUpgrade(exchange)) {
       const filter = (fields: HeaderList) => this.#switching(exchange, fields)
@@ -123,7 +126,7 @@ export class ProxyHandler implements LocationHandler {
   }
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. `uri`: what follows it. */
-  #computed(exchange: LocationExchange): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
+  #computed(exchange: LocationExchange): { readonly origin: HttpOrigin; readonly uri: string } | UpstreamError | undefined {
     const { target } = this.#spec
     if (target.kind !== 'computed') return undefined
     // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
@@ -131,10 +134,9 @@ export class ProxyHandler implements LocationHandler {
     const scheme = this.#spec.scheme === 'computed' ? schemeOf(url) : this.#spec.scheme
     if (scheme === undefined) return undefined
     const { host, uri } = splitUrl(this.#spec.scheme === 'computed' ? url.slice(`${scheme}://`.length) : url)
-    const named = this.#tools.groups.get(host)
-    const address = addressOf(host, scheme)
-    if (named === undefined && address === undefined) return undefined
-    return { origin: this.#origin(named ?? this.#tools.groups.named(address ?? host), host, scheme), uri }
+    const { resolver } = this.#spec
+    const group = computedGroup(this.#tools.groups, { host, address: addressOf(host, scheme), resolver })
+    return group === undefined || group instanceof UpstreamError ? group : { origin: this.#origin(group, host, scheme), uri }
   }
 
   #origin(group: UpstreamGroup, host: string, scheme: Scheme): HttpOrigin {
@@ -165,11 +167,9 @@ function splitUrl(text: string): { readonly host: string; readonly uri: string }
   return { host, uri: text.startsWith('unix:') ? rest.slice(1) : rest }
 }
 
-/** "host", "host:port" or "unix:/path" with its port; undefined: it is no address. */
-function addressOf(host: string, scheme: 'http' | 'https'): string | undefined {
-  if (parseServerAddress(host) !== undefined) return host
-  const withPort = `${host}:${scheme === 'https' ? 443 : 80}`
-  return parseServerAddress(withPort) === undefined ? undefined : withPort
+/** "host", "host:port" or "unix:/path" with its port. */
+function addressOf(host: string, scheme: 'http' | 'https'): string {
+  return parseServerAddress(host) === undefined ? `${host}:${scheme === 'https' ? 443 : 80}` : host
 }
 
 type Scheme = 'http' | 'https'

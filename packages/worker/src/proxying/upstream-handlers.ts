@@ -1,9 +1,10 @@
+import { availableParallelism } from 'node:os'
 import type { Config } from '@svc/config'
 import type { TurnClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
 import { serverIds, type UpstreamReport } from '@svc/protocol'
-import { HttpConnections, type UpstreamGroup, UpstreamGroups } from '@svc/upstream'
-import type { UpstreamContent } from '@svc/vhosts'
+import { HttpConnections, type UpstreamGroup, UpstreamGroups, type UpstreamSpec } from '@svc/upstream'
+import type { UpstreamContent, UpstreamSpec as WebUpstream } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { bodyDirectory } from '../generation/worker-engine.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'
@@ -29,6 +30,20 @@ function reportOf(group: UpstreamGroup): UpstreamReport['groups'][number] {
   return { name: group.spec.name, balance: group.spec.balance, servers }
 }
 
+/** Connection workers of the instance. */
+function workerCount({ server }: Config): number {
+  return server.workers === 0 ? availableParallelism() : server.workers
+}
+
+/** Divides the limits of a group with `zone`, which count for all workers together, among them. */
+function sharedOut(spec: WebUpstream, workers: number): UpstreamSpec {
+  if (spec.hasZone !== true || spec.servers.every(({ maxConns }) => maxConns === undefined)) return spec
+  const servers = spec.servers.map((server) =>
+    server.maxConns === undefined ? server : { ...server, maxConns: Math.max(1, Math.floor(server.maxConns / workers)) },
+  )
+  return { ...spec, servers }
+}
+
 /** Makes the handlers of locations that pass requests on to upstreams, for all generations. */
 export class UpstreamHandlers {
   readonly #clock: Pick<TurnClock, 'monotonic' | 'turn'>
@@ -47,7 +62,11 @@ export class UpstreamHandlers {
   /** Prepares the upstreams of a generation. Groups whose configuration is unchanged are those of the generation in service. */
   prepare(generation: ServingGeneration): LocationHandlers {
     const onForgotten = (group: UpstreamGroup) => this.#connections.drop([group])
-    const groups = new UpstreamGroups(generation.spec.web.upstreams, { clock: this.#clock, onForgotten }, this.#inService)
+    const onGone = (group: UpstreamGroup, peers: Parameters<HttpConnections['dropPeers']>[1]) =>
+      this.#connections.dropPeers(group, peers)
+    const workers = workerCount(generation.config)
+    const specs = generation.spec.web.upstreams.map((spec) => sharedOut(spec, workers))
+    const groups = new UpstreamGroups(specs, { clock: this.#clock, onForgotten, onGone }, this.#inService)
     this.#prepared.set(generation, groups)
     return { make: (content) => this.#make(content, groups, generation.config) }
   }

@@ -147,6 +147,7 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     nextUpstream: ['error', 'timeout'],
     maxTries: 0,
     triesMs: 0,
+    resolver: undefined,
     redirects: 'default',
     hideHeaders: [],
     ignoredFields: [],
