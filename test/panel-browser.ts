@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { after, type TestContext, test } from 'node:test'
 import { type Cleanup, requireProgram, type Server, startBrowser, startServer, tempSite, waitFor } from '@svc/testkit'
 import type { Page } from 'playwright-core'
@@ -149,4 +151,32 @@ export async function act(page: Page, label: string, result: string): Promise<vo
   await page.waitForSelector(`dialog .result:has-text("${result}")`, { timeout: 60_000 })
   await page.keyboard.press('Escape')
   await page.waitForSelector('dialog', { state: 'detached' })
+}
+
+const manifest = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8'))
+/** Parameters of pages that show one thing. */
+const queries: Readonly<Record<string, string>> = { site: '?id=shop' }
+const names: readonly string[] = manifest.pages
+/** All pages of the table. */
+export const paths = [
+  '/__svc/admin',
+  '/__svc/obs/dashboard',
+  ...names.map((name) => `/__svc/admin/${name}${queries[name] ?? ''}`),
+]
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+/** Rules of accessibility that the page breaks, with the first places. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
+  const script = `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`
+  const found = (await page.evaluate(script)) as Violation[]
+  return found.map(
+    ({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`,
+  )
 }

@@ -1,12 +1,13 @@
 // Takes the pictures of docs/panel.md from a seeded server. Run it after a change of the look of the panel:
 //   npm run build && bin/node test/panel-pictures.ts [PAGE...]
+// The font is Inter, of Debian's package fonts-inter.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cleanup, startBrowser } from '@svc/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { logIn, settled } from './panel-browser.ts'
 import { startBusyInstance, visit } from './panel-seed/instance.ts'
-import { palettePng } from './panel-seed/palette-png.ts'
+import { palettePng, readPng } from './panel-seed/palette-png.ts'
 
 const outDir = process.env['PICTURES_DIR'] ?? new URL('../docs/images/panel/', import.meta.url).pathname
 const { pages } = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8')) as {
@@ -47,24 +48,7 @@ async function targetsOf(page: Page): Promise<readonly (readonly [name: string, 
 }
 
 async function take(page: Page, file: string): Promise<number> {
-  const png = (await page.screenshot({ animations: 'disabled' })).toString('base64')
-  // The browser is the decoder.
-  const decode = `(async () => {
-    const image = new Image()
-    image.src = 'data:image/png;base64,${png}'
-    await image.decode()
-    const canvas = new OffscreenCanvas(image.width, image.height)
-    const context = canvas.getContext('2d')
-    context.drawImage(image, 0, 0)
-    const { data } = context.getImageData(0, 0, image.width, image.height)
-    let text = ''
-    for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192))
-    return { width: image.width, height: image.height, base64: btoa(text) }
-  })()`
-  const decoder = await page.context().newPage()
-  const found = (await decoder.evaluate(decode)) as { readonly width: number; readonly height: number; readonly base64: string }
-  await decoder.close()
-  const bytes = palettePng({ ...found, data: Buffer.from(found.base64, 'base64') })
+  const bytes = palettePng(readPng(await page.screenshot({ animations: 'disabled' })))
   writeFileSync(file, bytes)
   return bytes.byteLength
 }
@@ -78,10 +62,10 @@ async function takeAll(browser: Browser, url: string, password: string): Promise
   for (const [name, path] of await targetsOf(page)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue
     const shown = name === 'login' ? visitor : page
+    await shown.goto(url + path)
     for (const { name: frame, scheme, width, height } of frames) {
       await shown.emulateMedia({ colorScheme: scheme })
       await shown.setViewportSize({ width, height })
-      await shown.goto(url + path)
       await settled(shown)
       if (await shown.locator('.plot').count()) await shown.waitForSelector('canvas')
       await shown.mouse.move(0, 0)

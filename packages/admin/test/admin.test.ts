@@ -82,3 +82,19 @@ test('upstreams are listed with the state over all workers, and a partial sum is
     ],
   )
 })
+
+test('the audit log is searched by user, operation, result and time', async () => {
+  const plane = new FakePlane()
+  const caller = { kind: 'user', user: { username: 'root', role: 'super_admin' } } as never
+  const ask = async (query: string) => {
+    const { json } = await callEndpoint(`/__svc/admin/api/audit?${query}`, { method: 'GET', plane, caller })
+    return [plane.calls.pop(), json['cursor']]
+  }
+  const time = '2026-01-01T00:00:00Z'
+  assert.deepEqual(await ask(`user=tom&action=Cache/Purge&result=denied&since=${time}&limit=5`), [
+    { audit: { limit: 5, before: undefined, username: 'tom', text: 'cache/purge', result: 'denied', sinceMs: Date.parse(time) } },
+    5,
+  ])
+  const [{ audit }] = (await ask('user=-&cursor=9')) as [{ audit: { username: string; before: number } }]
+  assert.deepEqual([audit.username, audit.before], ['', 9])
+})

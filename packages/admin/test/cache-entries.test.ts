@@ -95,3 +95,16 @@ test('pages are queued to be rendered, normalised, and only for a site that has 
   assert.deepEqual(plane.calls, [{ render: pages }])
   assert.equal((await callEndpoint(`${ADMIN}/cache/warm`, { body: { site: 'gone', paths } })).problem?.code, 'unknown_site')
 })
+
+test('a preview counts the entries of a whole path or tag by layer, a bounded number of them', async () => {
+  const plane = new FakePlane()
+  const { json } = await get(`${ADMIN}/cache/count?site=shop&path=/a`, { plane })
+  // The fake always has another page.
+  assert.deepEqual(json['isr'], { entries: 1, bytes: 100, is_partial: true })
+  const lists = plane.calls.filter((call) => 'list' in (call as object)) as { list: Record<string, unknown> }[]
+  assert.equal(lists.length, 60)
+  assert.partialDeepStrictEqual(lists[0]?.list, { layer: 'isr', labels: ['shop'], prefix: '/a', limit: 500 })
+  const other = await get(`${ADMIN}/cache/count?path=/`)
+  assert.deepEqual(other.json['proxy'], { entries: 0, bytes: 0, is_partial: true })
+  assert.equal((await get(`${ADMIN}/cache/count?site=gone`)).problem?.code, 'unknown_site')
+})

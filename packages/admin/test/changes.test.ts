@@ -9,7 +9,11 @@ function planeWith(records: readonly Partial<AuditRecord>[], cursor: number | nu
   const at = new Date().toISOString()
   const record = { at, username: 'root', address: '192.0.2.1', target: '{}', result: 'ok', detail: 'secret', request_id: 'r' }
   const entries = records.map((one) => ({ ...record, action: '', ...one }) as AuditRecord)
-  return Object.assign(plane, { audit: { ...plane.audit, page: async () => ({ entries, cursor }) } })
+  const page: FakePlane['audit']['page'] = async ({ sinceMs = 0 }) => {
+    const recent = entries.filter(({ at: time }) => Date.parse(time) >= sinceMs)
+    return { entries: recent, cursor: recent.length < entries.length ? null : cursor }
+  }
+  return Object.assign(plane, { audit: { ...plane.audit, page } })
 }
 
 async function changesOf(records: readonly Partial<AuditRecord>[], { window = '1h', cursor = null as number | null } = {}) {

@@ -55,7 +55,8 @@ export function prepareForCases({ sessions, audit, logs, flows }: FakePlane): vo
     return [session, { ...session, jti: 't1', kind: 'token' }]
   }
   sessions.revoke = async () => true
-  audit.page = async () => ({ entries: [auditRecord], cursor: 7 })
+  audit.page = async ({ sinceMs = 0 }) =>
+    Date.parse(auditRecord.at) >= sinceMs ? { entries: [auditRecord], cursor: 7 } : { entries: [], cursor: null }
 }
 
 const auditRecord = {
@@ -139,6 +140,16 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'POST /__svc/admin/api/cache/purge': { query: { tag: 'posts' }, answer: purges('isr', { tag: 'posts' }) },
   'POST /__svc/admin/api/cache/purge-l0': { body: ofShop, answer: purges('l0', ofShop), otherTenant: 404 },
   'POST /__svc/admin/api/cache/purge-proxy': { body: ofShop, answer: purges('proxy', ofShop), otherTenant: 404 },
+  'POST /__svc/admin/api/cache/invalidate': {
+    body: { site: 'shop', paths: ['/a'] },
+    answer: purges('all', { site: 'shop' }),
+    otherTenant: 404,
+  },
+  'GET /__svc/admin/api/cache/count': {
+    query: { site: 'shop', path: '/a' },
+    answer: { ok: true, isr: { entries: 1, bytes: 100, is_partial: true } },
+    otherTenant: 404,
+  },
   'GET /__svc/admin/api/cache/entries': {
     query: { layer: 'isr', limit: '1' },
     answer: { ok: true, cursor: '0.abc' },
@@ -217,7 +228,10 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     body: { down: true },
     answer: { ok: true, upstream: 'backend', server: 'a:80', down: true },
   },
-  'GET /__svc/admin/api/audit': { query: { limit: '1' }, answer: { ok: true, entries: [auditRecord], cursor: 7 } },
+  'GET /__svc/admin/api/audit': {
+    query: { limit: '1', user: 'root', result: 'ok', since: '2026-01-01T00:00:00Z' },
+    answer: { ok: true, entries: [auditRecord], cursor: 7 },
+  },
 
   'GET /__svc/admin/api/flows': { answer: { ok: true, is_partial: true }, naming: { query: { site: 'shop' } } },
   'GET /__svc/admin/api/flows/stream': { answer: 'data: {"request_id":"id-7"', naming: { query: { site: 'shop' } } },

@@ -164,7 +164,10 @@ export class FakePlane implements ControlPlane {
 
   readonly audit: ControlPlane['audit'] = {
     add: async (record) => void this.records.push(record),
-    page: async (limit, before) => ({ entries: [], cursor: before === undefined ? limit : null }),
+    page: async (query) => {
+      this.calls.push({ audit: query })
+      return { entries: [], cursor: query.before === undefined ? query.limit : null }
+    },
   }
 
   readonly flows: { -readonly [Key in keyof ControlPlane['flows']]: ControlPlane['flows'][Key] } = {
@@ -377,7 +380,9 @@ export class FakePlane implements ControlPlane {
   readonly entries: ControlPlane['entries'] = {
     list: async (query) => {
       this.calls.push({ list: query })
-      return { entries: query.labels?.includes(stored.label) === false ? [] : [stored], cursor: '0.abc', missing: [] }
+      const isFirst = query.cursor === undefined
+      const isShown = isFirst && query.labels?.includes(stored.label) !== false
+      return { entries: isShown ? [stored] : [], cursor: '0.abc', missing: [] }
     },
     find: async (layer, key, labels) =>
       layer === stored.layer && key === stored.key && labels?.includes(stored.label) !== false ? stored : undefined,

@@ -18,7 +18,21 @@ export const auditRecord = guard.object({
 })
 export type AuditRecord = Guarded<typeof auditRecord>
 
-/** A page of the audit log, newest first. */
+/** Selects records of the audit log, newest first. */
+export const auditQuery = guard.object({
+  limit: guard.number,
+  /** The cursor of the page before. */
+  before: guard.optional(guard.number),
+  username: guard.optional(guard.string),
+  /** A part of the operation or of its target; lower case. */
+  text: guard.optional(guard.string),
+  result: guard.optional(guard.oneOf('ok', 'denied', 'failed')),
+  /** Milliseconds since the epoch; older records are left out. */
+  sinceMs: guard.optional(guard.number),
+})
+export type AuditQuery = Guarded<typeof auditQuery>
+
+/** A page of the audit log, newest first: a bounded number of records is read, so a page may have fewer than `limit`, and yet a cursor. */
 export const auditPage = guard.object({
   entries: guard.arrayOf(auditRecord),
   /** Where the next page begins; null: there are no older records. */

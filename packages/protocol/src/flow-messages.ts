@@ -35,7 +35,12 @@ export const flowFilter = guard.object(selection)
 export type FlowFilter = Guarded<typeof flowFilter>
 
 /** Selects recorded flows. */
-export const flowQuery = guard.object({ ...selection, request_id: guard.optional(guard.string), limit: guard.number })
+export const flowQuery = guard.object({
+  ...selection,
+  request_id: guard.optional(guard.string),
+  sinceMs: guard.optional(guard.number),
+  limit: guard.number,
+})
 export type FlowQuery = Guarded<typeof flowQuery>
 
 /** True if a flow is one of those that a filter selects. */

@@ -1,6 +1,6 @@
 import { type Guarded, guard, method } from '@svc/core'
 import { alertReport, silence, silenceOrder, sloReport } from './alert-messages.ts'
-import { auditPage, auditRecord } from './audit-messages.ts'
+import { auditPage, auditQuery, auditRecord } from './audit-messages.ts'
 import {
   appReset,
   cacheReport,
@@ -212,8 +212,7 @@ export const masterMethods = {
   sessions: method(guard.nothing, guard.object({ sessions: guard.arrayOf(sessionRecord) })),
   /** Stores a record of the audit log; answered when it outlives this process. */
   audit: method(auditRecord, guard.nothing),
-  /** A page of the audit log, newest first. `before`: the cursor of the page before. */
-  auditLog: method(guard.object({ limit: guard.number, before: guard.optional(guard.number) }), auditPage),
+  auditLog: method(auditQuery, auditPage),
   /** Switches the maintenance of a site, over restarts and reloads. Answered when every worker follows. */
   setMaintenance: method(maintenanceOrder, guard.nothing),
   /** Answered when every worker follows. */

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { AuditRecord } from '@svc/protocol'
+import type { AuditQuery, AuditRecord } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { tempDir } from '@svc/testkit'
 import { AuditLog } from '../src/audit/audit-log.ts'
@@ -33,6 +33,28 @@ async function opened(t: TestContext, dir: string, nowMs: number): Promise<Audit
 
 const targetsOf = (entries: readonly AuditRecord[]) => entries.map(({ target }) => target)
 
+test('records are selected by user, operation, result and time, and a filter reads a bounded number of them', async (t) => {
+  const log = await opened(t, tempDir(t), 1)
+  const at = (hour: number) => `2026-01-01T0${hour}:00:00.000Z`
+  for (let hour = 0; hour < 6; hour++) {
+    const username = hour % 2 === 0 ? 'alice' : 'bob'
+    await log.add({ ...recordOf(`{"tag":"T${hour}"}`, hour === 3 ? 'failed' : 'ok'), username, at: at(hour) })
+  }
+  const found = async (query: Partial<AuditQuery>) => {
+    const { entries, cursor } = await log.page({ limit: 10, ...query })
+    return [entries.map((entry) => entry.target.slice(8, 10)).join(' '), cursor]
+  }
+  assert.deepEqual(await found({ username: 'bob' }), ['T5 T3 T1', null])
+  assert.deepEqual(await found({ result: 'failed' }), ['T3', null])
+  assert.deepEqual(await found({ text: 'cache/purge {"tag":"t2' }), ['T2', null])
+  assert.deepEqual(await found({ sinceMs: Date.parse(at(4)) }), ['T5 T4', null])
+  const first = await log.page({ limit: 1, username: 'alice' })
+  assert.deepEqual([first.entries[0]?.target, first.cursor === null], ['{"tag":"T4"}', false])
+  const next = await log.page({ limit: 5, username: 'alice', before: first.cursor ?? 0 })
+  assert.deepEqual([targetsOf(next.entries), next.cursor], [['{"tag":"T2"}', '{"tag":"T0"}'], null])
+  assert.deepEqual(await found({ username: 'nobody' }), ['', null])
+})
+
 test('records are there after a restart, newest first, in pages', async (t) => {
   const dir = tempDir(t)
   const first = await opened(t, dir, 1)
@@ -41,12 +63,12 @@ test('records are there after a restart, newest first, in pages', async (t) => {
   const log = await opened(t, dir, 2)
   await log.add(recordOf('d', 'denied'))
   await log.add(recordOf('e'))
-  const page = await log.page(3)
+  const page = await log.page({ limit: 3 })
   assert.deepEqual(targetsOf(page.entries), ['e', 'd', 'c'])
   assert.deepEqual(page.entries[0], recordOf('e'))
-  const rest = await log.page(3, page.cursor ?? assert.fail('there are more'))
+  const rest = await log.page({ limit: 3, before: page.cursor ?? assert.fail('there are more') })
   assert.deepEqual([targetsOf(rest.entries), rest.cursor], [['b', 'a'], null])
-  assert.deepEqual((await (await opened(t, tempDir(t), 1)).page(10)).entries, [])
+  assert.deepEqual((await (await opened(t, tempDir(t), 1)).page({ limit: 10 })).entries, [])
 })
 
 test('a record that a crash has cut is left out, and the next one is whole', async (t) => {
@@ -58,7 +80,7 @@ test('a record that a crash has cut is left out, and the next one is whole', asy
   truncateSync(file, statSync(file).size - 20)
   const log = await opened(t, dir, 2)
   await log.add(recordOf('c'))
-  assert.deepEqual(targetsOf((await log.page(10)).entries), ['c', 'a'])
+  assert.deepEqual(targetsOf((await log.page({ limit: 10 })).entries), ['c', 'a'])
 })
 
 test('a record that the file system takes in part is left out, and the next one is whole', async (t) => {
@@ -76,7 +98,7 @@ test('a record that the file system takes in part is left out, and the next one 
     process.off('SIGXFSZ', ignore)
   }
   await log.add(recordOf('c'))
-  assert.deepEqual(targetsOf((await log.page(10)).entries), ['c', 'a'])
+  assert.deepEqual(targetsOf((await log.page({ limit: 10 })).entries), ['c', 'a'])
 })
 
 test('the files stay within their bound and keep the newest; denied attempts push nothing else out', async (t) => {
@@ -88,7 +110,7 @@ test('the files stay within their bound and keep the newest; denied attempts pus
   appendFileSync(join(dir, 'audit-denied.jsonl'), line.repeat(Math.ceil((3 * 1024 * 1024) / line.length)))
   for (let index = 0; index < 3; index++) await log.add(recordOf(`denied ${index}`, 'denied'))
   assert.ok(statSync(join(dir, 'audit-denied.jsonl')).size < 2 * 1024 * 1024)
-  assert.deepEqual(targetsOf((await log.page(4)).entries), ['denied 2', 'denied 1', 'denied 0', 'the only operation'])
+  assert.deepEqual(targetsOf((await log.page({ limit: 4 })).entries), ['denied 2', 'denied 1', 'denied 0', 'the only operation'])
 })
 
 test('a user of a limited role pushes nothing out that others did', async (t) => {
@@ -108,7 +130,7 @@ test('a user of a limited role pushes nothing out that others did', async (t) =>
   }
   const written = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'))
   assert.ok(written.some((text) => text.includes('by the operator')))
-  assert.deepEqual(targetsOf((await log.page(1)).entries), ['by the viewer'])
+  assert.deepEqual(targetsOf((await log.page({ limit: 1 })).entries), ['by the viewer'])
 })
 
 test('a tenant pushes out no record of another tenant, not even with denied attempts, nor do guesses of its password', async (t) => {
@@ -134,7 +156,7 @@ test('a tenant pushes out no record of another tenant, not even with denied atte
   }
   const sizes = readdirSync(dir).map((name) => statSync(join(dir, name)).size)
   assert.ok(Math.min(...sizes) < 1_000, 'one file has the record of acme alone')
-  const { entries } = await (await opened(t, dir, 2)).page(20_000)
+  const { entries } = await (await opened(t, dir, 2)).page({ limit: 20_000 })
   assert.ok(targetsOf(entries).includes('of acme'))
 })
 
@@ -145,7 +167,7 @@ test('tenants past the bound of files share one', async (t) => {
   for (const username of tenants) await log.add({ ...recordOf(username), username })
   assert.equal(readdirSync(dir).length, 257)
   const again = await opened(t, dir, 2)
-  assert.deepEqual(targetsOf((await again.page(300)).entries), tenants.toReversed())
+  assert.deepEqual(targetsOf((await again.page({ limit: 300 })).entries), tenants.toReversed())
 })
 
 test('long fields are cut, and only the user of the instance can read the files', async (t) => {
@@ -162,7 +184,7 @@ test('many lines in one file are read in order over the borders of chunks', asyn
   const log = await opened(t, dir, 1)
   const count = 1_000
   await Promise.all(Array.from({ length: count }, (_, index) => log.add(recordOf(`${index} ${'ü'.repeat(index % 200)}`))))
-  const { entries } = await log.page(count)
+  const { entries } = await log.page({ limit: count })
   assert.deepEqual(
     entries.map(({ target }) => Number.parseInt(target, 10)),
     Array.from({ length: count }, (_, index) => count - 1 - index),

@@ -5,6 +5,7 @@ import type {
   AnalyticsReport,
   AppReset,
   AuditPage,
+  AuditQuery,
   AuditRecord,
   CacheReport,
   CertificateReport,
@@ -147,8 +148,8 @@ export interface Sites {
 interface Audit {
   /** Resolves when the record outlives the processes of the instance. */
   add(record: AuditRecord): Promise<void>
-  /** A page, newest first. `before`: the cursor of the page before. */
-  page(limit: number, before: number | undefined): Promise<AuditPage>
+  /** A page, newest first. */
+  page(query: AuditQuery): Promise<AuditPage>
 }
 
 /** The processes of the instance, and what they connect to. All reject if the master is unreachable, or with its error. */

@@ -4,6 +4,7 @@ import { endSilence } from '../endpoints/admin/alerts/silences/[id].ts'
 import { silenceAlert, silences } from '../endpoints/admin/alerts/silences.ts'
 import { panelAsset } from '../endpoints/admin/assets/[file].ts'
 import { audit } from '../endpoints/admin/audit.ts'
+import { cacheCount } from '../endpoints/admin/cache/count.ts'
 import { cacheEntry, dropCacheEntry } from '../endpoints/admin/cache/entries/[key].ts'
 import { cacheEntries } from '../endpoints/admin/cache/entries.ts'
 import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
@@ -124,6 +125,7 @@ const administered: readonly Endpoint[] = (
   [
     [purgeL0, 'cache/purge-l0', 'tenant_admin'],
     [purgeProxy, 'cache/purge-proxy', 'tenant_admin'],
+    [invalidate, 'cache/invalidate', 'tenant_admin'],
     [cacheStats, 'cache/stats', 'viewer'],
     [isolates, 'isolates', 'viewer'],
     [config, 'config', 'super_admin'],
@@ -177,6 +179,7 @@ const fixed: readonly Endpoint[] = [
   ...administered,
   upload,
   purgeByTag,
+  cacheCount,
   cacheEntries,
   cacheEntry,
   dropCacheEntry,

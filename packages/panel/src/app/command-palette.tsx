@@ -6,12 +6,14 @@ import { type Command, matching } from './commands.ts'
 
 interface CommandPaletteProps {
   readonly commands: readonly Command[]
+  /** Commands that the text itself asks for: a URL, a tag, the id of a request. */
+  readonly askedFor: (text: string, sites: readonly SiteFacts[]) => readonly Command[]
   readonly onSite: (id: string) => void
   readonly onClose: () => void
 }
 
 /** Finds pages, sites and actions by a few letters. */
-export function CommandPalette({ commands, onSite, onClose }: CommandPaletteProps) {
+export function CommandPalette({ commands, askedFor, onSite, onClose }: CommandPaletteProps) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   const [text, setText] = useState('')
@@ -21,7 +23,7 @@ export function CommandPalette({ commands, onSite, onClose }: CommandPaletteProp
     const sites = data?.sites ?? []
     return [...commands, ...sites.map((site) => ({ kind: 'Site', label: site.id, run: () => onSite(site.id) }))]
   }, [commands, data, onSite])
-  const found = matching(all, text)
+  const found = [...askedFor(text.trim(), data?.sites ?? []), ...matching(all, text)]
   const run = (command: Command | undefined) => {
     if (command === undefined) return
     onClose()
@@ -42,12 +44,13 @@ export function CommandPalette({ commands, onSite, onClose }: CommandPaletteProp
     <Dialog title="Go to or do" onClose={onClose} class="palette">
       <input
         role="combobox"
-        aria-label="Page, site or action"
+        aria-label="Page, site, action, URL, tag or request id"
+        placeholder="A page, a site, a URL, tag NAME, the id of a request"
         aria-expanded="true"
         aria-controls={`${id}-list`}
         aria-activedescendant={found.length > 0 ? `${id}-${chosen}` : undefined}
         autocomplete="off"
-        maxLength={100}
+        maxLength={2_000}
         value={text}
         onInput={({ currentTarget }) => {
           setText(currentTarget.value)

@@ -2,11 +2,13 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { navigate, usePlace } from '../address/router.ts'
 import { type Action, ActionDialog } from '../components/action-dialog.tsx'
 import { Link } from '../components/link.tsx'
-import { sitePath } from '../data/answers.ts'
+import { type SiteFacts, sitePath } from '../data/answers.ts'
 import { useMayChange, useServices, useUser } from '../data/services.ts'
 import { type PanelPage, pages } from '../pages/pages.ts'
 import { Liveness } from '../panels/liveness.tsx'
+import { purgeTag } from '../panels/purge-actions.ts'
 import { reloadAction } from '../panels/reload-action.ts'
+import { commandsFor } from './asked-for.ts'
 import { CommandPalette } from './command-palette.tsx'
 import type { Command } from './commands.ts'
 import { PageContent, useMaySee } from './page-content.tsx'
@@ -16,7 +18,8 @@ import { ThemeChoice } from './theme-choice.tsx'
 export function Shell({ page }: { readonly page: PanelPage | undefined }) {
   const [isDrawerOpen, setIsDrawerOpen] = useState(false)
   const [isPaletteOpen, setIsPaletteOpen] = useState(false)
-  const { path } = usePlace()
+  const { path, query } = usePlace()
+  const item = page?.parent === undefined ? undefined : (query.get('id') ?? undefined)
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   const { announcement } = useServices()
@@ -45,7 +48,7 @@ export function Shell({ page }: { readonly page: PanelPage | undefined }) {
         >
           Menu
         </button>
-        <Breadcrumbs page={page} />
+        <Breadcrumbs page={page} item={item} />
         <Liveness />
         <button type="button" class="palette-button" aria-keyshortcuts="Control+K Meta+K" onClick={() => setIsPaletteOpen(true)}>
           Find <kbd>Ctrl K</kbd>
@@ -53,7 +56,7 @@ export function Shell({ page }: { readonly page: PanelPage | undefined }) {
       </header>
       <Rail page={page} isOpen={isDrawerOpen} onClose={() => setIsDrawerOpen(false)} />
       <main id="main" ref={main} tabIndex={-1}>
-        <h1 class={page?.path === '/__svc/admin' ? 'hidden' : ''}>{page?.title ?? 'No such page'}</h1>
+        <h1>{item ?? page?.title ?? 'No such page'}</h1>
         <PageContent page={page} />
       </main>
       <PaletteHolder isOpen={isPaletteOpen} onClose={() => setIsPaletteOpen(false)} />
@@ -74,15 +77,15 @@ function useShortcut(open: (isOpen: boolean) => void): void {
   }, [open])
 }
 
-function Breadcrumbs({ page }: { readonly page: PanelPage | undefined }) {
-  const { query } = usePlace()
+function Breadcrumbs({ page, item }: { readonly page: PanelPage | undefined; readonly item: string | undefined }) {
   const parent = pages.find(({ path }) => path === page?.parent)
-  const item = parent === undefined ? undefined : (query.get('id') ?? undefined)
   return (
     <nav class="crumbs" aria-label="Breadcrumbs">
       <ol>
         <li>
-          <Link href="/__svc/admin">svc</Link>
+          <Link href="/__svc/admin" class="brand">
+            svc
+          </Link>
         </li>
         {parent !== undefined && (
           <li>
@@ -136,12 +139,16 @@ function Rail({ page, isOpen, onClose }: RailProps) {
       </nav>
       <section class="rail-foot" aria-label="User and colours">
         <ThemeChoice />
-        <p>
-          {username} <small>({role})</small>
-        </p>
-        <button type="button" onClick={() => void logOut()}>
-          Log out
-        </button>
+        <div class="rail-user">
+          <p>
+            {username}
+            <br />
+            <small>{role}</small>
+          </p>
+          <button type="button" onClick={() => void logOut()}>
+            Log out
+          </button>
+        </div>
       </section>
     </div>
   )
@@ -161,10 +168,14 @@ function useOperations() {
 /** The palette, and the dialogs of the actions that it begins. */
 function PaletteHolder({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const maySee = useMaySee()
+  const { api } = useServices()
   const mayReload = useMayChange('super_admin')
+  const mayPurge = useMayChange('tenant_admin')
   const { logOut, reload } = useOperations()
   const [action, setAction] = useState<Action>()
   const toSite = useCallback((id: string) => navigate(sitePath(id)), [])
+  const askedFor = (text: string, sites: readonly SiteFacts[]) =>
+    commandsFor(text, sites, mayPurge ? (tag) => setAction(purgeTag(api, tag)) : undefined)
   const commands: Command[] = [
     ...pages
       .filter((one) => one.group !== undefined && maySee(one))
@@ -174,7 +185,7 @@ function PaletteHolder({ isOpen, onClose }: { readonly isOpen: boolean; readonly
   ]
   return (
     <>
-      {isOpen && <CommandPalette commands={commands} onSite={toSite} onClose={onClose} />}
+      {isOpen && <CommandPalette commands={commands} askedFor={askedFor} onSite={toSite} onClose={onClose} />}
       {action !== undefined && <ActionDialog action={action} onClose={() => setAction(undefined)} />}
     </>
   )

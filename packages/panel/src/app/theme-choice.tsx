@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { currentTheme, setTheme, type Theme } from './theme.ts'
 
 const names: readonly (readonly [Theme, string])[] = [
-  ['system', 'As the system'],
+  ['system', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ]

@@ -13,6 +13,7 @@ export function StreamStatus({ state }: { readonly state: StreamState }) {
       return (
         <Status tone="warning">
           Stale since <Time at={state.sinceMs} />
+          {state.why !== undefined && `: ${state.why}`}
         </Status>
       )
   }

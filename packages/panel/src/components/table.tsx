@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly isFigure?: boolean
   /** Left out on a phone. */
   readonly isMinor?: boolean
+  /** Takes the room that the others leave. */
+  readonly isWide?: boolean
 }
 
 interface TableProps<Row> {
@@ -32,7 +34,7 @@ interface TableProps<Row> {
 const arrows = { ascending: ' ↑', descending: ' ↓' } as const
 
 /** Height of a row in pixels, as the style sheet has it. */
-const ROW_HEIGHT = 40
+const ROW_HEIGHT = 36
 /** Longer tables scroll by themselves, and draw the rows in view alone. */
 const MAX_DRAWN = 60
 
@@ -67,7 +69,8 @@ export function Table<Row>(props: TableProps<Row>) {
     : { first: 0, end: sorted.length }
   const onScroll = ({ currentTarget: { scrollTop: top, clientHeight: height } }: { readonly currentTarget: HTMLElement }) =>
     setScroll({ top, height })
-  const classOf = ({ isFigure, isMinor }: Column<Row>) => `${isFigure ? 'figure' : ''} ${isMinor ? 'minor' : ''}`
+  const classOf = ({ isFigure, isMinor, isWide }: Column<Row>) =>
+    `${isFigure ? 'figure' : ''} ${isMinor ? 'minor' : ''} ${isWide ? 'wide' : ''}`
   return (
     <section
       class={`table-box ${isVirtual ? 'table-virtual' : ''}`}

@@ -26,8 +26,12 @@ export function Waterfall({ label, stages }: WaterfallProps) {
       <thead>
         <tr>
           <th scope="col">Stage</th>
-          <th scope="col">Outcome</th>
-          <th scope="col">Start</th>
+          <th scope="col" class="minor">
+            Outcome
+          </th>
+          <th scope="col" class="minor">
+            Start
+          </th>
           <th scope="col">Duration</th>
           <td class="bars" />
         </tr>
@@ -36,8 +40,8 @@ export function Waterfall({ label, stages }: WaterfallProps) {
         {stages.map(({ name, start_ms: start, duration_ms: duration, outcome }, index) => (
           <tr key={index}>
             <th scope="row">{name}</th>
-            <td>{outcome}</td>
-            <td>
+            <td class="minor">{outcome}</td>
+            <td class="minor">
               <Quantity value={start} unit="ms" />
             </td>
             <td>

@@ -75,6 +75,18 @@ export class Api {
     return ((await response.json()) as { readonly user: User }).user
   }
 
+  /** Resolves if the server would begin a stream, which is not read. @throws ApiError */
+  async probe(url: string): Promise<void> {
+    const abort = new AbortController()
+    const response = await request(url, { signal: abort.signal })
+    if (response.ok) {
+      abort.abort()
+      return
+    }
+    if (response.status !== 401) throw new ApiError(response.status, await problemOf(response))
+    await this.#session.renewed()
+  }
+
   /** A request without a session waits for a login, and is sent again. */
   async #call<Answer>(url: string, init: RequestInit): Promise<Answer> {
     const response = await request(url, init)

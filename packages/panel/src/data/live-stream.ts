@@ -2,8 +2,10 @@ import { useEffect } from 'preact/hooks'
 import { type Api, ApiError } from './api.ts'
 import { Store, useStore } from './store.ts'
 
-/** State of a stream. `sinceMs`: the time of its last sign of life. */
-export type StreamState = { readonly kind: 'connecting' | 'live' } | { readonly kind: 'stale'; readonly sinceMs: number }
+/** State of a stream. `sinceMs`: the time of its last sign of life. `why`: the server's reason for a refusal. */
+export type StreamState =
+  | { readonly kind: 'connecting' | 'live' }
+  | { readonly kind: 'stale'; readonly sinceMs: number; readonly why?: string }
 
 const FIRST_WAIT_MS = 1000
 const MAX_WAIT_MS = 30_000
@@ -98,9 +100,10 @@ export class LiveStream<Message> {
   /** A stream does not say why it was refused; a request does, and one without a session asks for a login. */
   async #tryAgain(): Promise<void> {
     try {
-      await this.#api.get('/admin/api/session')
+      await this.#api.probe(this.#url)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
+      if (error.status > 0) this.state.set({ kind: 'stale', sinceMs: this.#heardAtMs, why: error.message })
       if (this.#isWanted()) this.#timer = setTimeout(() => void this.#tryAgain(), waitBeforeTry(this.#tries++))
       return
     }

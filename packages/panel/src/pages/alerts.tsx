@@ -3,22 +3,24 @@ import { Empty } from '../components/empty.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Quantity } from '../components/quantity.tsx'
 import { Section } from '../components/section.tsx'
-import { Status, toneOf } from '../components/status.tsx'
+import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import type { Alert } from '../data/answers.ts'
 import { useResource } from '../data/use-resource.ts'
+import { counted } from '../format/quantity.ts'
+import { AlertList } from '../panels/alert-list.tsx'
 
 const EVERY_MS = 15_000
 
+/** Alerts that are watched and well. */
 const alertColumns: readonly Column<Alert>[] = [
   {
-    name: 'state',
-    title: 'State',
-    sortBy: ({ state }) => ['firing', 'pending', 'ok'].indexOf(state),
-    cell: ({ state }) => <Status tone={toneOf(state)}>{state}</Status>,
+    name: 'name',
+    title: 'Alert',
+    sortBy: ({ name }) => name,
+    cell: ({ name, hint }) => <span title={hint}>{name}</span>,
   },
-  { name: 'name', title: 'Alert', sortBy: ({ name }) => name, cell: ({ name }) => name },
   { name: 'subject', title: 'About', cell: ({ subject, site }) => [site, subject].filter(Boolean).join(' ') },
   {
     name: 'value',
@@ -26,8 +28,7 @@ const alertColumns: readonly Column<Alert>[] = [
     isFigure: true,
     cell: ({ value, unit }) => (value === null ? 'no data' : <data value={value}>{`${value} ${unit}`}</data>),
   },
-  { name: 'since', title: 'Since', sortBy: ({ since }) => since, cell: ({ since }) => <Time at={since} /> },
-  { name: 'hint', title: 'Next step', cell: ({ hint }) => <span title={hint}>{hint}</span>, isMinor: true },
+  { name: 'since', title: 'Ok since', sortBy: ({ since }) => since, cell: ({ since }) => <Time at={since} /> },
   { name: 'source', title: 'Source', cell: ({ source }) => source.replace('_', '-'), isMinor: true },
 ]
 
@@ -111,23 +112,23 @@ export default function AlertsPage() {
   )
   return (
     <>
-      <Section title="Alerts">
-        <Loaded resource={alerts} doing="load the alerts" rows={6}>
-          {({ alerts: rows, evaluated_at: at }) => (
-            <>
-              <p>
-                Evaluated <Time at={at} />
-              </p>
-              <Table
-                label="Alerts"
-                columns={alertColumns}
-                rows={rows}
-                keyOf={({ name, site, subject }) => `${name} ${site} ${subject}`}
-                empty={<Empty title="No alert is watched.">The server evaluates them from half a minute after its start.</Empty>}
-                sortName="alerts"
-              />
-            </>
-          )}
+      <Section title="Not ok">
+        <Loaded resource={alerts} doing="load the alerts" rows={3}>
+          {({ alerts: rows, evaluated_at: at }) => {
+            const troubles = rows.filter(({ state, silence }) => state !== 'ok' || silence !== null)
+            return (
+              <>
+                {troubles.length === 0 ? (
+                  <Empty title="No alert fires.">{counted(rows.length, 'alert')} watched.</Empty>
+                ) : (
+                  <AlertList alerts={troubles} onChanged={alerts.reload} />
+                )}
+                <p class="hint">
+                  Evaluated <Time at={at} />
+                </p>
+              </>
+            )
+          }}
         </Loaded>
       </Section>
       <Section title="Objectives">
@@ -153,6 +154,20 @@ export default function AlertsPage() {
                 />
               )}
             </>
+          )}
+        </Loaded>
+      </Section>
+      <Section title="Ok">
+        <Loaded resource={alerts} doing="load the alerts" rows={6}>
+          {({ alerts: rows }) => (
+            <Table
+              label="Alerts that are ok"
+              columns={alertColumns}
+              rows={rows.filter(({ state, silence }) => state === 'ok' && silence === null)}
+              keyOf={({ name, site, subject }) => `${name} ${site} ${subject}`}
+              empty={<Empty title="No alert is ok.">The server evaluates them from half a minute after its start.</Empty>}
+              sortName="alerts"
+            />
           )}
         </Loaded>
       </Section>

@@ -3,13 +3,15 @@ import { useParameter } from '../address/router.ts'
 import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../components/filters.tsx'
 import { Loaded } from '../components/loaded.tsx'
+import { Pager } from '../components/pager.tsx'
 import { Section } from '../components/section.tsx'
 import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import { useResource } from '../data/use-resource.ts'
 
-const PAGE = 200
+const PAGE = 100
+const HOUR_MS = 3_600_000
 
 interface Entry {
   readonly at: string
@@ -29,6 +31,13 @@ const results = [
   ['failed', 'failed'],
 ] as const
 
+const times = [
+  ['', 'any'],
+  ['1', 'last hour'],
+  ['24', 'last day'],
+  ['168', 'last 7 days'],
+] as const
+
 const columns: readonly Column<Entry>[] = [
   { name: 'at', title: 'Time', sortBy: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
   { name: 'user', title: 'User', sortBy: ({ username }) => username, cell: ({ username }) => username },
@@ -44,66 +53,60 @@ const columns: readonly Column<Entry>[] = [
   { name: 'address', title: 'Address', cell: ({ address }) => address, isMinor: true },
 ]
 
-/** One page of the records; undefined cursor: the newest. */
-function useRecords() {
-  const [cursors, setCursors] = useState<readonly number[]>([])
-  const cursor = cursors.at(-1)
-  const records = useResource<{ readonly entries: readonly Entry[]; readonly cursor: number | null }>('/admin/api/audit', {
-    query: { limit: PAGE, cursor },
-  })
-  return {
-    records,
-    isFirst: cursors.length === 0,
-    older: (next: number) => setCursors([...cursors, next]),
-    newer: () => setCursors(cursors.slice(0, -1)),
-  }
-}
-
 /** Operations and denied attempts. */
 export default function Audit() {
-  const { records, isFirst, older, newer } = useRecords()
   const [user] = useParameter('user')
-  const [text] = useParameter('q')
+  const [action] = useParameter('q')
   const [result] = useParameter('result')
-  const fits = useMemo(() => {
-    const wanted = text.toLowerCase()
-    return ({ username, action, target, result: had }: Entry) =>
-      (user === '' || username === user) &&
-      (result === '' || had === result) &&
-      `${action} ${target}`.toLowerCase().includes(wanted)
-  }, [user, text, result])
+  const [time] = useParameter('time')
+  const filters = { user, action, result, time }
   return (
     <Section
       title="Operations"
       tools={
         <Filters label="Audit">
           <TextFilter name="user" label="User" isWhole />
-          <TextFilter name="q" label="Operation or thing" />
+          <TextFilter name="q" label="Operation or thing" isWhole />
           <ChoiceFilter name="result" label="Result" choices={results} />
+          <ChoiceFilter name="time" label="Time" choices={times} />
         </Filters>
       }
     >
-      <Loaded resource={records} doing="load the records" rows={8}>
-        {({ entries, cursor }) => (
-          <>
-            <Table
-              label="Operations"
-              columns={columns}
-              rows={entries.filter(fits)}
-              keyOf={({ at, request_id: id, action }) => `${at} ${id} ${action}`}
-              empty={<Empty title="No operation fits.">Filters look at the records of this page; older ones follow.</Empty>}
-            />
-            <div class="buttons">
-              <button type="button" disabled={isFirst} onClick={newer}>
-                Newer
-              </button>
-              <button type="button" disabled={cursor === null} onClick={() => cursor !== null && older(cursor)}>
-                Older
-              </button>
-            </div>
-          </>
-        )}
-      </Loaded>
+      <Records key={JSON.stringify(filters)} filters={filters} />
     </Section>
+  )
+}
+
+interface RecordsProps {
+  readonly filters: Readonly<Record<'user' | 'action' | 'result' | 'time', string>>
+}
+
+/** Records of a selection, page by page. */
+function Records({ filters: { time, ...filters } }: RecordsProps) {
+  const [cursors, setCursors] = useState<readonly number[]>([])
+  const since = useMemo(() => (time === '' ? undefined : new Date(Date.now() - Number(time) * HOUR_MS).toISOString()), [time])
+  const query = { ...filters, since, limit: PAGE, cursor: cursors.at(-1) }
+  const records = useResource<{ readonly entries: readonly Entry[]; readonly cursor: number | null }>('/admin/api/audit', {
+    query,
+  })
+  return (
+    <Loaded resource={records} doing="load the records" rows={8}>
+      {({ entries, cursor }) => (
+        <>
+          <Table
+            label="Operations"
+            columns={columns}
+            rows={entries}
+            keyOf={({ at, request_id: id, action }) => `${at} ${id} ${action}`}
+            empty={
+              <Empty title="No operation fits.">
+                {cursor === null ? 'Clear the filters to see all.' : 'Many records were read: older ones follow.'}
+              </Empty>
+            }
+          />
+          <Pager cursors={cursors} next={cursor} onCursors={setCursors} words={['Newer', 'Older']} />
+        </>
+      )}
+    </Loaded>
   )
 }

@@ -1,25 +1,24 @@
 import { useState } from 'preact/hooks'
-import { useParameter } from '../address/router.ts'
+import { useParameter, usePlace, withParameter } from '../address/router.ts'
 import { ActionButton } from '../components/action-button.tsx'
 import type { Action } from '../components/action-dialog.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../components/filters.tsx'
+import { Link } from '../components/link.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Pager } from '../components/pager.tsx'
 import { Quantity } from '../components/quantity.tsx'
 import { Section } from '../components/section.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
+import { sitePath } from '../data/answers.ts'
 import type { Api, Query } from '../data/api.ts'
 import { useMayChange, useServices } from '../data/services.ts'
 import { useResource } from '../data/use-resource.ts'
-import { counted } from '../format/quantity.ts'
-import { type PurgeAnswer, purgeResult } from '../panels/site-actions.tsx'
+import { type PurgeAnswer, purgePath, purgeResult, purgeTag } from '../panels/purge-actions.ts'
 
 const PAGE = 100
-/** The most entries that one request counts for a preview. */
-const COUNTED = 500
 
 interface Entry {
   readonly key: string
@@ -90,20 +89,6 @@ function columnsFor(open: (key: string) => void): readonly Column<Entry>[] {
   ]
 }
 
-/** Drops the pages with a tag, or those of a pattern of tags; first it counts them. */
-function purgeTag(api: Api, tag: string): Action {
-  return {
-    label: `Purge tag`,
-    isDestructive: true,
-    effect: async () => {
-      const { entries, cursor } = await api.get<Listing>('/admin/api/cache/entries', { tag, limit: COUNTED })
-      const more = cursor === null ? '' : ' or more'
-      return `Drops ${counted(entries.length, 'page')}${more} with the tag ${tag}, and what other layers made of them. Each is rendered again at its next request.`
-    },
-    run: async () => purgeResult(await api.send<PurgeAnswer>('POST', '/admin/api/cache/purge', undefined, { tag }), 'page'),
-  }
-}
-
 function dropEntry(api: Api, entry: Entry): Action {
   return {
     label: 'Drop this entry',
@@ -127,6 +112,8 @@ export default function Caches() {
   const [entry, open] = useParameter('entry')
   const { api } = useServices()
   const selection = { layer, site, tag, prefix }
+  const [purges, setPurges] = useState(0)
+  const refresh = () => setPurges(purges + 1)
   return (
     <>
       {entry !== '' && <OneEntry id={entry} close={() => open('')} />}
@@ -140,11 +127,19 @@ export default function Caches() {
               <TextFilter name="tag" label="Tag" isWhole />
               <TextFilter name="prefix" label="Beginning of the path" isWhole />
             </Filters>
-            {tag !== '' && <ActionButton key={tag} needs="tenant_admin" action={purgeTag(api, tag)} />}
+            {tag !== '' && <ActionButton key={`tag ${tag}`} needs="tenant_admin" action={purgeTag(api, tag)} onDone={refresh} />}
+            {site !== '' && prefix !== '' && (
+              <ActionButton
+                key={`path ${site} ${prefix}`}
+                needs="tenant_admin"
+                action={purgePath(api, site, prefix)}
+                onDone={refresh}
+              />
+            )}
           </>
         }
       >
-        <Entries key={JSON.stringify(selection)} query={selection} open={open} />
+        <Entries key={JSON.stringify([purges, selection])} query={selection} open={open} />
       </Section>
     </>
   )
@@ -164,13 +159,35 @@ function Entries({ query, open }: { readonly query: Query; readonly open: (key: 
             rows={entries}
             keyOf={({ key }) => key}
             empty={
-              <Empty title="No entry fits.">Responses are stored at their first request, and in L0 at their second one.</Empty>
+              <Empty title="No entry of this layer fits.">
+                Responses are stored at their first request, and in L0 at their second one.
+                <OtherLayers query={query} />
+              </Empty>
             }
           />
           <Pager cursors={cursors} next={cursor} onCursors={setCursors} />
         </>
       )}
     </Loaded>
+  )
+}
+
+/** Ways to the same selection in the other layers. */
+function OtherLayers({ query }: { readonly query: Query }) {
+  const place = usePlace()
+  const others = layers.filter(([layer]) => layer !== query.layer)
+  return (
+    <>
+      {' '}
+      Look in{' '}
+      {others.map(([layer, title], index) => (
+        <span key={layer}>
+          {index > 0 && ', '}
+          <Link href={withParameter(place, 'layer', layer)}>{title}</Link>
+        </span>
+      ))}
+      .
+    </>
   )
 }
 
@@ -183,7 +200,7 @@ function OneEntry({ id, close }: { readonly id: string; readonly close: () => vo
   })
   return (
     <Section
-      title="Entry"
+      title={entry.data === undefined ? 'Entry' : targetOf(entry.data)}
       tools={
         <>
           {entry.data !== undefined && <ActionButton needs="tenant_admin" action={dropEntry(api, entry.data)} onDone={close} />}
@@ -196,35 +213,37 @@ function OneEntry({ id, close }: { readonly id: string; readonly close: () => vo
       <Loaded resource={entry} doing="load the entry">
         {({ body, ...facts }) => (
           <>
-            <dl class="facts">
-              <div>
-                <dt>Stored</dt>
-                <dd>
-                  <Time at={facts.stored_at} />
-                </dd>
-              </div>
-              <div>
-                <dt>Fresh until</dt>
-                <dd>{facts.fresh_until === null ? 'always' : <Time at={facts.fresh_until} />}</dd>
-              </div>
-              <div>
-                <dt>Size</dt>
-                <dd>
-                  <Quantity value={facts.bytes} unit="bytes" />
-                </dd>
-              </div>
-              <div>
-                <dt>Hits</dt>
-                <dd>
-                  <Quantity value={facts.hits} unit="count" />
-                </dd>
-              </div>
-            </dl>
+            <EntryFacts entry={facts} />
             <CodeBlock label="Entry as JSON" text={JSON.stringify(facts, null, 2)} />
             {body !== undefined && <CodeBlock label={`Body (${body.encoding})`} text={body.data} />}
           </>
         )}
       </Loaded>
     </Section>
+  )
+}
+
+function EntryFacts({ entry }: { readonly entry: Entry }) {
+  const { site, host, status, tags, bytes, hits, stored_at: stored, fresh_until: fresh, stale_until: stale } = entry
+  const facts = [
+    ['Site', site === null ? (host ?? 'none') : <Link href={sitePath(site)}>{site}</Link>],
+    ['Host', host ?? 'all hosts of the site'],
+    ['Status', status],
+    ['Stored', <Time at={stored} />],
+    ['Fresh until', fresh === null ? 'always' : <Time at={fresh} />],
+    ['Stale until', stale === null ? 'always' : <Time at={stale} />],
+    ['Size', <Quantity value={bytes} unit="bytes" />],
+    ['Hits', <Quantity value={hits} unit="count" />],
+    ['Tags', tags.join(', ') || 'none'],
+  ] as const
+  return (
+    <dl class="facts">
+      {facts.map(([title, value]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

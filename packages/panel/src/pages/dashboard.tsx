@@ -7,11 +7,11 @@ import { useUser } from '../data/services.ts'
 import { useResource } from '../data/use-resource.ts'
 import { Alerts } from '../panels/alerts.tsx'
 import { ChangeList, useChanges } from '../panels/changes.tsx'
-import { Health } from '../panels/health.tsx'
 import { Liveness } from '../panels/liveness.tsx'
-import { Now } from '../panels/now.tsx'
+import { Instance, Now } from '../panels/now.tsx'
 import { Objectives } from '../panels/objectives.tsx'
 import { TrafficCharts } from '../panels/traffic-charts.tsx'
+import { Verdict } from '../panels/verdict.tsx'
 
 const EVERY_MS = 30_000
 
@@ -30,8 +30,11 @@ export default function Dashboard() {
         <Link href="/__svc/admin">Panel</Link>
       </header>
       <main>
+        <Section title="Is it well?">
+          <Verdict />
+        </Section>
         <Section title="Now">
-          <Now />
+          <Now hasLinks={false} />
         </Section>
         <Section title={site === '' ? 'Traffic' : `Traffic of ${site}`}>
           <Loaded resource={traffic} doing="load the traffic" rows={6}>
@@ -39,18 +42,18 @@ export default function Dashboard() {
           </Loaded>
         </Section>
         <div class="columns">
-          <Section title="Health">
-            <Health />
+          <Section title="Instance">
+            <Instance hasLinks={false} />
           </Section>
           <Section title="Alerts">
-            <Alerts />
+            <Alerts hasActions={false} />
           </Section>
           <Section title="Objectives">
             <Objectives />
           </Section>
           {role !== 'tenant_admin' && (
             <Section title="What changed lately">
-              <ChangeList changes={changes} />
+              <ChangeList changes={changes} hasLinks={false} />
             </Section>
           )}
         </div>

@@ -1,4 +1,5 @@
 import type { Flow } from '@svc/protocol'
+import { useMemo } from 'preact/hooks'
 import { useParameter } from '../address/router.ts'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Empty } from '../components/empty.tsx'
@@ -15,9 +16,26 @@ import { Waterfall } from '../components/waterfall.tsx'
 import { useResource } from '../data/use-resource.ts'
 import { useReloadAfterGap, useStream } from '../data/use-stream.ts'
 import { counted } from '../format/quantity.ts'
+import { factsOf, Level, type Line } from '../panels/log-lines.tsx'
 
 /** Those that were recorded while the page is open. */
 const KEPT = 500
+
+/** Of the list at first: an answer stays small. */
+const LISTED = 80
+const MINUTE_MS = 60_000
+
+interface FlowPage {
+  readonly flows: readonly Flow[]
+  readonly is_partial: boolean
+}
+
+const times = [
+  ['', 'any'],
+  ['5', 'last 5 minutes'],
+  ['60', 'last hour'],
+  ['1440', 'last day'],
+] as const
 
 const reasons = [
   ['', 'all'],
@@ -74,7 +92,9 @@ export default function Flows() {
   const [reason] = useParameter('reason')
   const [request, open] = useParameter('request')
   const [follow] = useParameter('follow', 'yes')
-  const flows = useResource<{ readonly flows: readonly Flow[] }>('/admin/api/flows', { query: { site, reason, limit: 200 } })
+  const [time] = useParameter('time')
+  const since = useMemo(() => (time === '' ? undefined : new Date(Date.now() - Number(time) * MINUTE_MS).toISOString()), [time])
+  const flows = useResource<FlowPage>('/admin/api/flows', { query: { site, reason, since, limit: LISTED } })
   const isWanted = follow === 'yes'
   const { state, messages, missed } = useStream<Flow>('/admin/api/flows/stream', {
     query: { site, reason },
@@ -91,6 +111,7 @@ export default function Flows() {
           <Filters label="Flows">
             <TextFilter name="site" label="Id of a site" isWhole />
             <ChoiceFilter name="reason" label="Recorded as" choices={reasons} />
+            <ChoiceFilter name="time" label="Time" choices={times} />
             <ChoiceFilter name="follow" label="New ones" choices={following} />
           </Filters>
         }
@@ -100,18 +121,25 @@ export default function Flows() {
           {missed > 0 && ` ${counted(missed, 'request')} left out: they came too fast.`}
         </p>
         <Loaded resource={flows} doing="load the recorded requests" rows={8}>
-          {({ flows: rows }) => (
-            <Table
-              label="Recorded requests"
-              columns={columnsFor(open)}
-              rows={newestFirst(messages, rows)}
-              keyOf={({ request_id: id }) => id}
-              empty={
-                <Empty title="No request is recorded.">
-                  Slow and failed requests and a sample of the others appear here; <code>obs.slow_ms</code> sets the limit.
-                </Empty>
-              }
-            />
+          {({ flows: rows, is_partial: isPartial }) => (
+            <>
+              {isPartial && (
+                <p role="status">
+                  <Status tone="warning">A worker did not answer in time: its requests are missing.</Status>
+                </p>
+              )}
+              <Table
+                label="Recorded requests"
+                columns={columnsFor(open)}
+                rows={newestFirst(messages, rows)}
+                keyOf={({ request_id: id }) => id}
+                empty={
+                  <Empty title="No request is recorded.">
+                    Slow and failed requests and a sample of the others appear here; <code>obs.slow_ms</code> sets the limit.
+                  </Empty>
+                }
+              />
+            </>
           )}
         </Loaded>
       </Section>
@@ -137,10 +165,33 @@ function OneFlow({ id, close }: { readonly id: string; readonly close: () => voi
             <p>
               <Link href={`/__svc/admin/logs?q=${encodeURIComponent(id)}`}>Log lines of this request</Link>
             </p>
+            <LinesOf id={id} />
             <CodeBlock label="Request as JSON" text={JSON.stringify(data, null, 2)} />
           </>
         )}
       </Loaded>
     </Section>
+  )
+}
+
+/** The log lines that name a request. */
+function LinesOf({ id }: { readonly id: string }) {
+  const lines = useResource<{ readonly lines: readonly Line[] }>('/obs/logs', { query: { q: id, limit: 20 } })
+  return (
+    <Loaded resource={lines} doing="load the log lines">
+      {({ lines: rows }) =>
+        rows.length === 0 ? (
+          <p class="hint">No log line names this request.</p>
+        ) : (
+          <ul class="lines">
+            {rows.map((line, index) => (
+              <li key={index}>
+                <Level level={line.level} /> {line.msg} <small>{factsOf(line)}</small>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
   )
 }

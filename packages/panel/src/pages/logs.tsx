@@ -4,17 +4,17 @@ import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../components/filters.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Section } from '../components/section.tsx'
-import { Status } from '../components/status.tsx'
 import { StreamStatus } from '../components/stream-status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import { useResource } from '../data/use-resource.ts'
 import { useReloadAfterGap, useStream } from '../data/use-stream.ts'
 import { counted } from '../format/quantity.ts'
+import { factsOf, Level, type Line } from '../panels/log-lines.tsx'
 
 /** Lines of the page, live ones and listed ones together. */
 const KEPT = 1_000
-const LISTED = 200
+const LISTED = 150
 
 const levels = [
   ['', 'all'],
@@ -28,24 +28,9 @@ const following = [
   ['no', 'paused'],
 ] as const
 
-/** A line as its process wrote it. */
-interface Line {
-  readonly time?: string
-  readonly level?: string
-  readonly proc?: string
-  readonly site?: string
-  readonly msg?: string
-}
-
 interface NumberedLine {
   readonly line: Line
   readonly text: string
-}
-
-const tones = { trace: 'idle', debug: 'idle', info: 'good', warn: 'warning', error: 'bad', fatal: 'bad' } as const
-
-function toneOfLevel(level: string | undefined) {
-  return tones[level as keyof typeof tones] ?? 'idle'
 }
 
 /** New ones before those that were listed, each once. */
@@ -63,16 +48,20 @@ function columnsFor(open: (text: string) => void): readonly Column<NumberedLine>
     {
       name: 'level',
       title: 'Level',
-      cell: ({ line }) => <Status tone={toneOfLevel(line.level)}>{line.level ?? 'none'}</Status>,
+      cell: ({ line }) => <Level level={line.level} />,
     },
     {
       name: 'msg',
       title: 'Message',
       cell: ({ line, text }) => (
-        <button type="button" class="link" title={text.slice(0, 2_000)} onClick={() => open(text)}>
-          {line.msg ?? text}
-        </button>
+        <>
+          <button type="button" class="link line" title={text.slice(0, 2_000)} onClick={() => open(text)}>
+            {line.msg ?? text}
+          </button>{' '}
+          <small>{factsOf(line)}</small>
+        </>
       ),
+      isWide: true,
     },
     { name: 'site', title: 'Site', cell: ({ line }) => line.site ?? '', isMinor: true },
     { name: 'proc', title: 'Process', cell: ({ line }) => line.proc ?? '', isMinor: true },

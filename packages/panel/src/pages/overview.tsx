@@ -3,13 +3,14 @@ import { ChoiceFilter, Filters, windows } from '../components/filters.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Section } from '../components/section.tsx'
 import type { Analytics } from '../data/answers.ts'
-import { useUser } from '../data/services.ts'
+import { useLast } from '../data/live-stream.ts'
+import { useServices, useUser } from '../data/services.ts'
 import { useResource } from '../data/use-resource.ts'
 import { Alerts } from '../panels/alerts.tsx'
 import { ChangeList, useChanges } from '../panels/changes.tsx'
-import { Health } from '../panels/health.tsx'
-import { Now } from '../panels/now.tsx'
+import { Instance, Now } from '../panels/now.tsx'
 import { TrafficCharts } from '../panels/traffic-charts.tsx'
+import { Verdict } from '../panels/verdict.tsx'
 
 const EVERY_MS = 30_000
 
@@ -21,22 +22,13 @@ export default function Overview() {
   const { role } = useUser()
   return (
     <>
-      <Section title="Now">
-        <Now />
+      <Section title="Is it well?">
+        <Verdict />
+        <TroubleList />
       </Section>
-      <div class="columns">
-        <Section title="Health">
-          <Health />
-        </Section>
-        <Section title="Alerts">
-          <Alerts />
-        </Section>
-        {role !== 'tenant_admin' && (
-          <Section title="What changed lately">
-            <ChangeList changes={changes} />
-          </Section>
-        )}
-      </div>
+      <Section title="Now">
+        <Now hasLinks />
+      </Section>
       <Section
         title="Traffic"
         tools={
@@ -49,6 +41,23 @@ export default function Overview() {
           {(data) => <TrafficCharts analytics={data} marks={marks} />}
         </Loaded>
       </Section>
+      <div class="columns">
+        <Section title="Instance">
+          <Instance hasLinks />
+        </Section>
+        {role !== 'tenant_admin' && (
+          <Section title="What changed lately">
+            <ChangeList changes={changes} hasLinks />
+          </Section>
+        )}
+      </div>
     </>
   )
+}
+
+/** The alerts that are not ok; nothing where all are. */
+function TroubleList() {
+  const firing = useLast(useServices().summary)?.alerts
+  const isAny = firing !== undefined && firing.firing + firing.pending + firing.silenced > 0
+  return isAny ? <Alerts hasActions /> : null
 }

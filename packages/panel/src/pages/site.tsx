@@ -1,6 +1,7 @@
 import { useParameter } from '../address/router.ts'
 import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, windows } from '../components/filters.tsx'
+import { Link } from '../components/link.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Section } from '../components/section.tsx'
 import { Stat, StatList } from '../components/stat.tsx'
@@ -8,7 +9,9 @@ import { Status, toneOf } from '../components/status.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import type { Analytics, SiteDetails } from '../data/answers.ts'
 import { useResource } from '../data/use-resource.ts'
+import { useChanges } from '../panels/changes.tsx'
 import { SiteActions } from '../panels/site-actions.tsx'
+import { SiteCache } from '../panels/site-cache.tsx'
 import { Isolates, Problems, Releases, Routes } from '../panels/site-tables.tsx'
 import { TrafficCharts } from '../panels/traffic-charts.tsx'
 
@@ -23,7 +26,7 @@ export default function Site() {
     <Loaded resource={site} doing={`load the site ${id}`} rows={8}>
       {(details) => (
         <>
-          <Section title={details.id} tools={<SiteActions site={details} onDone={site.reload} />}>
+          <Section title="State" tools={<SiteActions site={details} onDone={site.reload} />}>
             <Facts site={details} />
             <Problems problems={details.problems} />
           </Section>
@@ -33,6 +36,7 @@ export default function Site() {
             tabs={[
               { name: 'traffic', title: 'Traffic', content: () => <Traffic id={id} /> },
               { name: 'routes', title: 'Routes', content: () => <Routes routes={details.routes} /> },
+              { name: 'cache', title: 'Cache', content: () => <SiteCache site={details} onDone={site.reload} /> },
               { name: 'isolates', title: 'Isolates', content: () => <Isolates isolates={details.isolates} /> },
               { name: 'releases', title: 'Releases', content: () => <Releases site={details} onDone={site.reload} /> },
             ]}
@@ -43,12 +47,21 @@ export default function Site() {
   )
 }
 
+function flowsPage(site: string, reason: string): string {
+  return `/__svc/admin/flows?${new URLSearchParams({ site, reason, ...(reason === 'failed' ? { time: '5' } : {}) })}`
+}
+
 function Facts({ site }: { readonly site: SiteDetails }) {
-  const { state, hostnames, tenant, process, root, generation, cache, isolates } = site
+  const { id, state, hostnames, tenant, process, root, generation, cache, isolates } = site
   return (
     <>
-      <p class="headline">
-        <Status tone={toneOf(state)}>{state}</Status>
+      <p class="verdict">
+        <strong>
+          <Status tone={toneOf(state)}>{state}</Status>
+        </strong>
+        <Link href={flowsPage(id, 'failed')}>Failed requests, last 5 minutes</Link>
+        <Link href={flowsPage(id, 'slow')}>Slow ones</Link>
+        <Link href={`/__svc/admin/logs?${new URLSearchParams({ site: id })}`}>Log</Link>
       </p>
       <dl class="facts">
         <div>
@@ -88,13 +101,14 @@ function Facts({ site }: { readonly site: SiteDetails }) {
 function Traffic({ id }: { readonly id: string }) {
   const [window] = useParameter('window', '1h')
   const traffic = useResource<Analytics>('/obs/analytics', { query: { window, site: id }, everyMs: 30_000 })
+  const { marks } = useChanges(window, id)
   return (
     <>
       <Filters label="Traffic">
         <ChoiceFilter name="window" label="Time" choices={windows} />
       </Filters>
       <Loaded resource={traffic} doing={`load the traffic of ${id}`} rows={6}>
-        {(data) => <TrafficCharts analytics={data} />}
+        {(data) => <TrafficCharts analytics={data} marks={marks} />}
       </Loaded>
     </>
   )

@@ -1,14 +1,13 @@
 import { Empty } from '../components/empty.tsx'
 import { Loaded } from '../components/loaded.tsx'
-import { Status, toneOf } from '../components/status.tsx'
-import { Time } from '../components/time.tsx'
 import type { Alert } from '../data/answers.ts'
 import { useResource } from '../data/use-resource.ts'
+import { AlertList } from './alert-list.tsx'
 
 const EVERY_MS = 15_000
 
-/** The alerts that fire or are about to, with hints. */
-export function Alerts() {
+/** The alerts that fire or are about to, with hints. Those that are silenced stand last. */
+export function Alerts({ hasActions }: { readonly hasActions: boolean }) {
   const alerts = useResource<{ readonly alerts: readonly Alert[] }>('/obs/alerts', { everyMs: EVERY_MS })
   return (
     <Loaded resource={alerts} doing="load the alerts">
@@ -21,19 +20,8 @@ export function Alerts() {
             </Empty>
           )
         }
-        return (
-          <ul class="alerts">
-            {shown.map(({ name, subject, site, state, since, hint }) => (
-              <li key={`${name} ${subject} ${site}`}>
-                <Status tone={toneOf(state)}>{state}</Status> <strong>{name}</strong> {site} {subject}{' '}
-                <small>
-                  since <Time at={since} />
-                </small>
-                <p>{hint}</p>
-              </li>
-            ))}
-          </ul>
-        )
+        const order = shown.toSorted((one, other) => Number(one.silence !== null) - Number(other.silence !== null))
+        return <AlertList alerts={order} onChanged={hasActions ? alerts.reload : undefined} />
       }}
     </Loaded>
   )

@@ -10,25 +10,20 @@ const EVERY_MS = 15_000
 export function Health() {
   const isWanted = useUser().role !== 'tenant_admin'
   const health = useResource<HealthAnswer>('/admin/api/health', { everyMs: EVERY_MS, isWanted })
-  if (!isWanted) return <p>The health report names sites of all tenants: ask the operator.</p>
+  if (!isWanted) return null
   return (
-    <Loaded resource={health} doing="load the health report">
+    <Loaded resource={health} doing="load the health report" rows={1}>
       {({ status, checks }) => (
-        <>
-          <p class="headline">
+        <ul class="chips" aria-label={`Health report: ${status}`}>
+          <li>
             <Status tone={status === 'healthy' ? 'good' : 'bad'}>{status}</Status>
-          </p>
-          <dl class="facts">
-            {Object.entries(checks).map(([name, state]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>
-                  <Status tone={state === 'ok' ? 'good' : 'bad'}>{state}</Status>
-                </dd>
-              </div>
-            ))}
-          </dl>
-        </>
+          </li>
+          {Object.entries(checks).map(([name, state]) => (
+            <li key={name}>
+              <Status tone={state === 'ok' ? 'good' : 'bad'}>{`${name.replaceAll('_', ' ')}: ${state}`}</Status>
+            </li>
+          ))}
+        </ul>
       )}
     </Loaded>
   )

@@ -15,7 +15,7 @@ export function Liveness() {
     <p class="liveness" role="status">
       <StreamStatus state={state} />
       {firing > 0 && (
-        <Link href="/__svc/admin" class="alerts-link">
+        <Link href="/__svc/admin/alerts" class="alerts-link">
           <Status tone="bad">{firing === 1 ? '1 alert fires' : `${firing} alerts fire`}</Status>
         </Link>
       )}

@@ -4,20 +4,7 @@ import type { SiteDetails } from '../data/answers.ts'
 import type { Api } from '../data/api.ts'
 import { useServices } from '../data/services.ts'
 import { counted, quantity } from '../format/quantity.ts'
-
-/** The answer to a purge. */
-export interface PurgeAnswer {
-  readonly purged: number
-  readonly also: Readonly<Record<string, number>>
-  readonly workers: { readonly acked: number; readonly total: number }
-}
-
-/** The result of a purge in a sentence. */
-export function purgeResult({ purged, also, workers }: PurgeAnswer, noun: string, plural?: string): string {
-  const others = Object.values(also).reduce((sum, count) => sum + count, 0)
-  const from = workers.total === 0 ? '' : `, ${workers.acked} of ${counted(workers.total, 'worker')} confirmed`
-  return `Dropped ${counted(purged, noun, plural)} and ${counted(others, 'entry', 'entries')} of other layers${from}.`
-}
+import { type PurgeAnswer, purgeResult } from './purge-actions.ts'
 
 function purgeOf({ id, label, cache: { isr } }: SiteDetails, api: Api): Action {
   return {
@@ -49,9 +36,30 @@ function maintenanceOf({ id, state, hostnames }: SiteDetails, api: Api): Action 
     effect: enabled
       ? `Answers every request to ${counted(hostnames.length, 'host name')} of ${id} with 503 until you end it.`
       : `Lets ${id} answer requests again.`,
-    run: async () => {
-      await api.send('PUT', `/admin/api/sites/${encodeURIComponent(id)}/maintenance`, { enabled })
-      return enabled ? `${id} is in maintenance.` : `${id} serves again.`
+    fields: enabled ? [{ name: 'message', label: 'Message to visitors (optional)', maxLength: 500 }] : [],
+    run: (_progress, { message = '' }) => setMaintenance(api, id, enabled, message),
+    undo: () => setMaintenance(api, id, !enabled, ''),
+  }
+}
+
+async function setMaintenance(api: Api, id: string, enabled: boolean, message: string): Promise<string> {
+  const text = enabled && message !== '' ? { message } : {}
+  await api.send('PUT', `/admin/api/sites/${encodeURIComponent(id)}/maintenance`, { enabled, ...text })
+  return enabled ? `${id} is in maintenance.` : `${id} serves again.`
+}
+
+function deployOf({ id, hostnames }: SiteDetails, api: Api): Action {
+  return {
+    label: 'Deploy',
+    effect: `Prepares and warms a release of ${id}, then serves it on ${hostnames.join(', ') || 'its hosts'} in place of the live one. With an error the live one stays.`,
+    fields: [{ name: 'source', label: 'Directory or .tar.gz on the server', isRequired: true, maxLength: 4096 }],
+    run: async (progress, { source = '' }) => {
+      progress('The release is prepared and warmed.')
+      const { release } = await api.send<{ readonly release: { readonly id: string } }>('POST', '/admin/api/deploys', {
+        site: id,
+        source,
+      })
+      return `${id} serves the release ${release.id}.`
     },
   }
 }
@@ -61,7 +69,7 @@ export function SiteActions({ site, onDone }: { readonly site: SiteDetails; read
   const { api } = useServices()
   return (
     <>
-      {[purgeOf, flushOf, maintenanceOf].map((make) => (
+      {[deployOf, purgeOf, flushOf, maintenanceOf].map((make) => (
         <ActionButton key={make.name} needs="tenant_admin" action={make(site, api)} onDone={onDone} />
       ))}
     </>

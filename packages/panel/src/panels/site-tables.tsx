@@ -101,8 +101,8 @@ interface ReleasesProps {
 export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
   const { api } = useServices()
   const releases = useResource<{ readonly releases: readonly SiteRelease[] }>('/admin/api/deploys', { query: { site: id } })
-  const rollback = (release: string): Action => ({
-    label: 'Serve this release',
+  const rollback = (release: string, isOlder: boolean): Action => ({
+    label: isOlder ? 'Roll back' : 'Serve again',
     isDestructive: true,
     effect: `Serves the release ${release} of ${id} on ${hostnames.join(', ') || 'its hosts'} in place of the live one, on all workers.`,
     run: async (progress) => {
@@ -115,6 +115,7 @@ export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
     releases.reload()
     onDone()
   }
+  const liveSince = releases.data?.releases.find(({ live }) => live)?.created_at ?? ''
   const columns: readonly Column<SiteRelease>[] = [
     { name: 'id', title: 'Release', cell: (release) => <code title={release.source}>{release.id}</code> },
     { name: 'created', title: 'Made', sortBy: ({ created_at: at }) => at, cell: ({ created_at: at }) => <Time at={at} /> },
@@ -126,8 +127,10 @@ export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
     {
       name: 'action',
       title: 'Action',
-      cell: ({ id: release, live, state }) =>
-        live || state === 'failed' ? null : <ActionButton needs="tenant_admin" action={rollback(release)} onDone={done} />,
+      cell: ({ id: release, live, state, created_at: at }) =>
+        live || state === 'failed' ? null : (
+          <ActionButton needs="tenant_admin" action={rollback(release, at < liveSince)} onDone={done} />
+        ),
     },
   ]
   return (

@@ -9,7 +9,16 @@ interface TrafficChartsProps {
   readonly marks?: readonly Mark[]
 }
 
+/** Workers report after each such time: less says nothing. */
+const MIN_SECS = 10
+
 const share = (part: number, whole: number) => (whole === 0 ? null : part / whole)
+
+/** The current bucket has not ended: its requests are those of a shorter time. */
+function rateOf({ at, requests }: Analytics['buckets'][number], stepSecs: number): number {
+  const passedSecs = (Date.now() - Date.parse(at)) / 1000
+  return requests / Math.min(stepSecs, Math.max(passedSecs, MIN_SECS))
+}
 
 /** Requests, errors, latency and hit ratios over a window of time. */
 export function TrafficCharts({ analytics, marks }: TrafficChartsProps) {
@@ -20,7 +29,7 @@ export function TrafficCharts({ analytics, marks }: TrafficChartsProps) {
       buckets.map(({ hits: all, misses }) => share(all[layer], all.l0 + all.isr + all.proxy + misses))
     return {
       times: buckets.map(({ at }) => Date.parse(at) / 1000),
-      requests: [{ label: 'requests', values: buckets.map(({ requests }) => requests / stepSecs) }],
+      requests: [{ label: 'requests', values: buckets.map((bucket) => rateOf(bucket, stepSecs)) }],
       errors: [{ label: '5xx', values: errors }],
       latency: (['p50_ms', 'p95_ms', 'p99_ms'] as const).map((name) => ({
         label: name.replace('_ms', ''),

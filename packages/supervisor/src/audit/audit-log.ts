@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '@svc/core'
-import type { AuditPage, AuditRecord } from '@svc/protocol'
+import type { AuditPage, AuditQuery, AuditRecord } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { RecordFile } from './record-file.ts'
 
@@ -17,6 +17,9 @@ const SHARED_AREA = 'audit-limited.jsonl'
 const AREA_NAME = /^audit-limited-[0-9a-f]{16}\.jsonl$/
 /** Its denied records name users that anyone can make up. */
 const LOGIN = 'POST /__svc/admin/api/login'
+/** Records that one page reads at most: a filter that fits none must not read all files. */
+const MAX_READ = 20_000
+const MAX_CLOCK_STEP_MS = 3_600_000
 /** Longest text of one field. */
 const MAX_CHARS = 500
 
@@ -78,30 +81,35 @@ export class AuditLog {
     await this.#fileFor(record).append(JSON.stringify(stored))
   }
 
-  /**
-   * A page of records, newest first.
-   * @param before the cursor of the page before
-   */
-  async page(limit: number, before = Number.POSITIVE_INFINITY): Promise<AuditPage> {
+  /** A page of records, newest first. */
+  async page({ limit, before = Number.POSITIVE_INFINITY, sinceMs = 0, ...filter }: AuditQuery): Promise<AuditPage> {
     const readers: Reader[] = []
-    const found: Stored[] = []
+    const found: AuditRecord[] = []
+    let last = 0
+    let isEnd = false
     try {
       for (const file of this.#files) {
         const rest = older(file, before)
         readers.push({ rest, next: (await rest.next()).value ?? undefined })
       }
-      for (let newest = newestOf(readers); newest?.next !== undefined && found.length <= limit; newest = newestOf(readers)) {
-        found.push(newest.next)
+      for (let read = 0; read < MAX_READ && found.length < limit; read++) {
+        const newest = newestOf(readers)
+        const record = newest?.next
+        // Records are in the order of their times, but for those of a clock that was set back.
+        if (newest === undefined || record === undefined || Date.parse(record.at) < sinceMs - MAX_CLOCK_STEP_MS) {
+          isEnd = true
+          break
+        }
+        const { seq, ...shown } = record
+        last = seq
+        if (Date.parse(record.at) >= sinceMs && isSelected(record, filter)) found.push(shown)
         newest.next = (await newest.rest.next()).value ?? undefined
       }
+      isEnd ||= newestOf(readers) === undefined
     } finally {
       for (const { rest } of readers) await rest.return()
     }
-    const page = found.slice(0, limit)
-    return {
-      entries: page.map(({ seq: _, ...record }) => record),
-      cursor: found.length > limit ? (page.at(-1)?.seq ?? null) : null,
-    }
+    return { entries: found, cursor: isEnd ? null : last }
   }
 
   async close(): Promise<void> {
@@ -127,6 +135,14 @@ export class AuditLog {
     const name = this.#areas.has(own) || this.#areas.size <= MAX_AREAS ? own : SHARED_AREA
     return entryOf(this.#areas, name, () => this.#fileOf(name, MAX_AREA_BYTES))
   }
+}
+
+function isSelected(record: AuditRecord, { username, text, result }: Omit<AuditQuery, 'limit'>): boolean {
+  return (
+    (username === undefined || record.username === username) &&
+    (result === undefined || record.result === result) &&
+    (text === undefined || `${record.action} ${record.target}`.toLowerCase().includes(text))
+  )
 }
 
 async function* older(file: RecordFile, before: number): AsyncGenerator<Stored, void, undefined> {

@@ -75,7 +75,7 @@ export function workerHandlers(
     releases: ({ site }) => ({ releases: parts.releases.list(site) }),
     setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),
     setServerDown: (order) => setServerDown(parts, order),
-    auditLog: ({ limit, before }) => parts.audit.page(limit, before),
+    auditLog: (query) => parts.audit.page(query),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
     previewReload: () => parts.reloader.preview(),
     configValues: (query) => parts.effective.page(query),

@@ -219,7 +219,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     sessions: sessionsOf(parts),
     audit: {
       add: (record) => master.call('audit', record, ANSWER),
-      page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
+      page: (query) => master.call('auditLog', query, ANSWER),
     },
     logs: logsOf(parts),
     flows: flowsOf(parts),

@@ -95,10 +95,11 @@ export class FlowLog {
 
   /** The newest first. */
   list(query: FlowQuery): Flow[] {
-    const { sites, request_id: id, limit } = query
+    const { sites, request_id: id, sinceMs = 0, limit } = query
     const found: Flow[] = []
     for (const flow of this.#flows.of(sites))
-      if ((id === undefined || flow.request_id === id) && isSelected(flow, query)) found.push(flow)
+      if ((id === undefined || flow.request_id === id) && Date.parse(flow.at) >= sinceMs && isSelected(flow, query))
+        found.push(flow)
     return found.sort(newerFirst).slice(0, limit)
   }
 

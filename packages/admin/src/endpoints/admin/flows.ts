@@ -38,6 +38,8 @@ export const flowFields = () => ({
   stages: z.array(z.object({ name: z.string(), start_ms: z.number(), duration_ms: z.number(), outcome: z.string() })),
 })
 
+const sinceOf = (since: string | undefined) => (since === undefined ? {} : { sinceMs: Date.parse(since) })
+
 export const flows = endpoint({
   method: 'GET',
   path: '/__svc/admin/api/flows',
@@ -47,11 +49,12 @@ export const flows = endpoint({
   query: () =>
     z.strictObject({
       ...selectionFields(),
+      since: z.optional(z.iso.datetime({ offset: true }).check(z.describe('A time, RFC 3339: later ones alone.'))),
       limit: z.optional(digits('Requests to list; 100 if it is left out.', 1, 1000)),
     }),
   response: () => success({ flows: z.array(z.object(flowFields())), is_partial: z.boolean() }),
   async handle(plane, { query }) {
-    const page = await plane.flows.page({ ...flowFilter(query, plane.sites), limit: query.limit ?? 100 })
+    const page = await plane.flows.page({ ...flowFilter(query, plane.sites), ...sinceOf(query.since), limit: query.limit ?? 100 })
     return ok({ flows: page.flows, is_partial: page.answered < page.total })
   },
 })

@@ -9,7 +9,7 @@ export const invalidate = endpoint({
   path: '/__svc/api/invalidate',
   group: 'api',
   access: 'loopback',
-  summary: 'Drops responses from all cache layers. Needs at least one field.',
+  summary: 'Drops responses from all cache layers; needs a field.',
   body: () =>
     z.strictObject({
       ...selectionFields(),

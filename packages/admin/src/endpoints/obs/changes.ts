@@ -66,12 +66,11 @@ export const changes = endpoint({
   async handle({ audit, sites }, { query: { window = '1h' } }) {
     const ids = new Set(sites.list().map(({ id }) => id))
     const sinceMs = Date.now() - windowsSecs[window] * 1000
-    const { entries, cursor } = await audit.page(MAX_RECORDS, undefined)
-    const recent = entries.filter(({ at }) => Date.parse(at) >= sinceMs)
+    const { entries: recent, cursor } = await audit.page({ limit: MAX_RECORDS, sinceMs })
     const listed = recent.flatMap((record) => {
       const kind = kindOf(record)
       return kind === undefined ? [] : [{ at: record.at, kind, site: siteOf(record, ids), result: record.result }]
     })
-    return ok({ changes: listed, is_partial: cursor !== null && recent.length === entries.length })
+    return ok({ changes: listed, is_partial: cursor !== null })
   },
 })
