@@ -105,6 +105,7 @@ test('the tasks of an operator', async (t) => {
     await user.click('button:text-is("Roll back") >> nth=0')
     await user.click('dialog button:text-is("Roll back")')
     await page.waitForSelector('dialog .result:has-text("serves the release")', { timeout: 60_000 })
+    await page.keyboard.press('Escape')
     await waitFor('the release to be live', async () => (await page.locator('tr:has-text("live")').count()) === 1)
   })
 })
