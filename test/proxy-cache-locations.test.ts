@@ -21,6 +21,8 @@ test('cache directives of locations and cache settings of route rules', async (t
     `location /any/ { ${pass}; proxy_cache zone; proxy_cache_valid any 1h; }`,
     `location /skipped/ { ${pass}; proxy_cache zone; proxy_cache_bypass $cookie_new $arg_new; proxy_no_cache $arg_own;
       add_header X-Cache $upstream_cache_status always; }`,
+    `location /keyed/ { ${pass}; proxy_cache zone; proxy_cache_key $request_method$host$uri$cookie_lang; add_header X-Cache $upstream_cache_status; }`,
+    `location /uses/ { ${pass}; proxy_cache zone; proxy_cache_min_uses 2; add_header X-Cache $upstream_cache_status; }`,
     `location /named/ { proxy_pass http://$arg_to; proxy_cache zone; }`,
   ]
   writeFiles(dir, {
@@ -55,6 +57,17 @@ test('cache directives of locations and cache settings of route rules', async (t
   await waitFor('the new answer', async () => (await get(skipped)).text === renewed, PROCESS_WAIT_MS)
   assert.equal((await get(skipped, { headers: { cookie: 'new=0' } })).text, renewed)
   assert.equal(await isStored(get, `${skipped}?own=1`), false)
+
+  const hit = async (path: string, headers = {}) =>
+    waitFor('a hit', async () => (await word(path, { headers })) === 'HIT', PROCESS_WAIT_MS)
+  assert.equal(await word('/keyed/fresh?a=1'), 'MISS')
+  await hit('/keyed/fresh?a=2')
+  assert.equal(await word('/keyed/fresh?a=3', { headers: { cookie: 'lang=de' } }), 'MISS')
+  await hit('/keyed/fresh', { cookie: 'lang=de' })
+  await get('/keyed/fresh?a=4', { method: 'POST' })
+  assert.equal(await word('/keyed/fresh'), 'MISS')
+  assert.deepEqual([await word('/uses/fresh'), await word('/uses/fresh')], ['MISS', 'MISS'])
+  await hit('/uses/fresh')
 
   // The upstream is part of the key: responses of an upstream that the client names are not shared.
   const other = await CachedOrigin.start(t, (_request, response) => {

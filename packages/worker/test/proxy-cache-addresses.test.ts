@@ -41,6 +41,25 @@ test('equal requests have the same address, and all others different ones', () =
   assert.equal(known.of({ ...asked, path: '/a%2Fb', target: '/a%2Fb', sent: '/a%2Fb' }), undefined)
 })
 
+test('a key of the operator stands for query and target, and keeps sites, hosts, paths and upstreams apart', () => {
+  const known = new KnownAddresses()
+  const keyed = { ...asked, key: 'de' }
+  const first = known.of(keyed)
+  assert.equal(known.of({ ...keyed, query: 'a=1', target: '/a?a=1', sent: '/a?a=1' })?.key, first?.key)
+  assert.equal(first?.uri, 'http://a.org/a')
+  const others: readonly Partial<Addressed>[] = [
+    { key: 'en' },
+    { clientHost: 'b.org' },
+    { path: '/b' },
+    { label: 'other' },
+    { zone: 'other' },
+    { place: 'http://other' },
+  ]
+  const keys = others.map((other) => known.of({ ...keyed, ...other })?.key)
+  assert.equal(new Set([first?.key, known.of(asked)?.key, ...keys]).size, others.length + 2)
+  assert.equal(known.of({ ...keyed, path: '/a%2Fb' }), undefined)
+})
+
 test('addresses that many different requests have pass without being kept for ever', () => {
   const known = new KnownAddresses()
   const first = known.of(asked)

@@ -167,6 +167,21 @@ describe('directives of a location', () => {
   })
 })
 
+test('a response is stored once it was requested as often as proxy_cache_min_uses says', async (t) => {
+  const instance = await CacheInstance.open(t)
+  const worker = instance.worker()
+  instance.upstream.auto = (asked, number) => asked.answer(200, fresh(5), `answer ${number}`)
+  const statuses: string[] = []
+  for (let request = 0; request < 4; request++) {
+    statuses.push((await worker.get('/a', { minUses: 3 })).cacheStatus)
+    await worker.get('/b', { minUses: 2 + request })
+    await instance.settled()
+  }
+  const notYet = 'svc-proxy; fwd=uri-miss; detail=min-uses'
+  assert.deepEqual(statuses, [notYet, notYet, 'svc-proxy; fwd=uri-miss; stored', 'svc-proxy; hit; ttl=5'])
+  assert.equal((await worker.get('/b')).text, 'answer 8')
+})
+
 describe('a stale answer', () => {
   async function stale(t: Parameters<typeof CacheInstance.open>[0], control: string, ...more: HeaderList) {
     const instance = await CacheInstance.open(t)
@@ -285,6 +300,21 @@ describe('a stale answer', () => {
     await first.done.promise
     assert.equal(first.text, 'new')
   })
+})
+
+test('a stale answer goes to the first client too, where it is refreshed in the background', async (t) => {
+  const instance = await CacheInstance.open(t)
+  const worker = instance.worker()
+  instance.upstream.auto = (asked) => asked.answer(200, fresh(5), 'old')
+  await worker.get('/a')
+  await instance.settled()
+  instance.upstream.auto = undefined
+  instance.clock.advance(10_000)
+  const asked = { useStale: ['updating'], isRefreshedBehind: true }
+  assert.equal((await worker.get('/a', asked)).text, 'old')
+  ;(await instance.upstream.request(1)).answer(200, fresh(5), 'new')
+  await instance.settled()
+  assert.equal((await worker.get('/a', asked)).text, 'new')
 })
 
 describe('credentials', () => {

@@ -107,6 +107,8 @@ export interface Asked {
   readonly headers?: HeaderList
   readonly body?: RequestBody
   readonly useStale?: readonly string[]
+  readonly minUses?: number
+  readonly isRefreshedBehind?: boolean
   readonly validSeconds?: number
   readonly isBypassed?: boolean
   readonly mustNotStore?: boolean
@@ -222,11 +224,15 @@ export class CacheWorker {
 
   /** Asks for a target; what comes is in the visitor. */
   ask(target: string, asked: Asked = {}): CacheVisitor {
-    const { method = 'GET', host = 'a.org', headers = [], useStale = [], validSeconds } = asked
+    const { method = 'GET', host = 'a.org', headers = [], useStale = [], validSeconds, minUses = 1 } = asked
+    const isRefreshedBehind = asked.isRefreshedBehind === true
     const visitor = new CacheVisitor(asked.isSlow === true)
     const [path = '', query = ''] = target.split('?')
     const address = proxyAddress({ scheme: 'http', host, path, query, label: 'site', via: ['up'] }) ?? assert.fail(target)
-    const rules: CacheRules = { useStale: new Set(useStale), ignoredFields: new Set(), validSeconds: () => validSeconds }
+    const rules: CacheRules = {
+      ...{ minUses, isRefreshedBehind, useStale: new Set(useStale), ignoredFields: new Set<string>() },
+      validSeconds: () => validSeconds,
+    }
     const origin = new CachingOrigin(this.cache, this.#upstream, {
       address,
       rules,
@@ -247,7 +253,10 @@ export class CacheWorker {
   fetch(target: string, sink: ResponseSink): void {
     const address =
       proxyAddress({ scheme: 'http', host: 'a.org', path: target, query: '', label: 'site', via: ['up'] }) ?? assert.fail(target)
-    const rules: CacheRules = { useStale: new Set(), ignoredFields: new Set(), validSeconds: () => undefined }
+    const rules: CacheRules = {
+      ...{ minUses: 1, isRefreshedBehind: false, useStale: new Set<string>(), ignoredFields: new Set<string>() },
+      validSeconds: () => undefined,
+    }
     const quiet = { isBypassed: false, mustNotStore: false, report: () => undefined, offer: () => undefined }
     const origin = new CachingOrigin(this.cache, this.#upstream, { address, rules, ...quiet })
     origin.fetch({ method: 'GET', target, headers: [], body: undefined }, sink)

@@ -32,6 +32,9 @@ function cacheSpec(level: Level, family: UpstreamFamily): CacheSpec | undefined 
   const name = level.value(family.cache)
   if (name === undefined || name === 'off') return undefined
   const useStale = level.nearest(family.cacheUseStale).flat()
+  const key = level.value(family.cacheKey)
+  const minUses = level.value(family.cacheMinUses) ?? 1
+  const isRefreshedBehind = level.value(family.cacheBackgroundUpdate) ?? false
   return {
     zone: name,
     valid: level.nearest(family.cacheValid),
@@ -39,6 +42,9 @@ function cacheSpec(level: Level, family: UpstreamFamily): CacheSpec | undefined 
     bypass: level.nearest(family.cacheBypass).flat(),
     noCache: level.nearest(family.noCache).flat(),
     ignoredFields: level.nearest(family.ignoreHeaders).flat(),
+    ...(key !== undefined && { key }),
+    ...(minUses > 1 && { minUses }),
+    ...(isRefreshedBehind && { isRefreshedBehind }),
   }
 }
 

@@ -47,6 +47,13 @@ export const NO_EFFECT = byName({
     worker_priority worker_processes worker_rlimit_core worker_rlimit_nofile worker_shutdown_timeout working_directory`,
   'the server runs as the user who starts it': 'user',
   'modules of nginx are not loaded; each of their directives is reported': 'load_module',
+  'requests for one response always wait for each other': `proxy_cache_lock proxy_cache_lock_age proxy_cache_lock_timeout
+    fastcgi_cache_lock fastcgi_cache_lock_age fastcgi_cache_lock_timeout uwsgi_cache_lock uwsgi_cache_lock_age
+    uwsgi_cache_lock_timeout scgi_cache_lock scgi_cache_lock_age scgi_cache_lock_timeout`,
+  'stored responses are validated where they can be': `proxy_cache_revalidate fastcgi_cache_revalidate
+    uwsgi_cache_revalidate scgi_cache_revalidate`,
+  'HEAD and ranges are answered from the stored response to GET': `proxy_cache_convert_head proxy_cache_max_range_offset
+    fastcgi_cache_max_range_offset uwsgi_cache_max_range_offset scgi_cache_max_range_offset`,
   'the cache is configured by [cache.proxy] in the config file': `fastcgi_cache_path proxy_cache_path scgi_cache_path
     uwsgi_cache_path`,
 })

@@ -6,7 +6,6 @@ const REFUSED = byName({
   'directory listings are not available; add an index file': 'autoindex',
   'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
   'files always have an ETag; it cannot be turned off': 'etag',
-  'the cache key is fixed: scheme, host, URI, upstream and target': 'fastcgi_cache_key proxy_cache_key',
   'the upstream sees no certificate of this server; use an upstream that needs none':
     'proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_password_file',
   'the name of the host in proxy_pass is verified and sent': 'proxy_ssl_name',
@@ -19,11 +18,6 @@ const REFUSED = byName({
   'the body of the request is forwarded': 'proxy_set_body fastcgi_pass_request_body fastcgi_pass_request_headers',
   'a request ends when its client disconnects': 'proxy_ignore_client_abort fastcgi_ignore_client_abort',
   'files are not written by requests': 'proxy_store proxy_store_access fastcgi_store fastcgi_store_access',
-  'the cache decides about keys, locks and revalidation itself; see docs/caching.md': `proxy_cache_background_update
-    proxy_cache_convert_head proxy_cache_lock proxy_cache_lock_age proxy_cache_lock_timeout proxy_cache_max_range_offset
-    proxy_cache_methods proxy_cache_min_uses proxy_cache_revalidate fastcgi_cache_background_update fastcgi_cache_lock
-    fastcgi_cache_lock_age fastcgi_cache_lock_timeout fastcgi_cache_max_range_offset fastcgi_cache_methods
-    fastcgi_cache_min_uses fastcgi_cache_revalidate`,
   'an error of an application does not make the server try another one': 'fastcgi_catch_stderr',
   'an error page that fails is sent as a plain error': 'recursive_error_pages',
   'symbolic links are followed; give the files to another user': 'disable_symlinks',

@@ -41,6 +41,14 @@ function ignoredField(call: DirectiveCall, index: number): string | undefined {
   return known?.toLowerCase() ?? call.invalidValue(index, `expected some of ${IGNORED.join(', ')}`)
 }
 
+/** GET and HEAD, which are cached in any case. */
+function cachedMethod(call: DirectiveCall, index: number): string | undefined {
+  const method = call.oneOf(index, ['GET', 'HEAD', 'POST'])
+  return method === 'POST'
+    ? call.fail('responses to POST are not cached', index, 'the upstream gets each of these requests')
+    : method
+}
+
 /** How the directives of a protocol begin. */
 type FamilyName = 'proxy' | GatewayKind
 
@@ -72,6 +80,10 @@ function family(prefix: FamilyName) {
     cacheValid: rule(`${prefix}_cache_valid`, { ...list, parse: validFor }),
     cacheUseStale: rule(`${prefix}_cache_use_stale`, words([...FAILURES, 'updating', ...statuses, 'off'])),
     cacheBypass: rule(`${prefix}_cache_bypass`, templates),
+    cacheKey: rule(`${prefix}_cache_key`, { args: 1, parse: (call) => call.template(0) }),
+    cacheMethods: rule(`${prefix}_cache_methods`, { ...list, parse: (call) => call.every((at) => cachedMethod(call, at)) }),
+    cacheMinUses: rule(`${prefix}_cache_min_uses`, { args: 1, parse: (call) => parseCount(call.arg(0)) ?? call.invalidValue(0) }),
+    cacheBackgroundUpdate: rule(`${prefix}_cache_background_update`, { args: 1, parse: (call) => call.flag(0) }),
     noCache: rule(`${prefix}_no_cache`, templates),
   }
 }

@@ -81,6 +81,12 @@ export interface CacheSpec {
   readonly useStale: readonly string[]
   readonly bypass: readonly Template[]
   readonly noCache: readonly Template[]
+  /** Text that tells the responses of a path apart, in place of its query and target; absent: those do. */
+  readonly key?: Template
+  /** How often a response must have been requested before it is stored; absent: once. */
+  readonly minUses?: number
+  /** True if the stale response is sent at once where `updating` allows it, and refreshed meanwhile. */
+  readonly isRefreshedBehind?: boolean
   /** Lower case: fields of responses that do not count. */
   readonly ignoredFields: readonly string[]
 }

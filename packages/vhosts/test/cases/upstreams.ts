@@ -240,7 +240,7 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'main',
     'upstream a { ip_hash; server 127.0.0.1:1; server 127.0.0.1:2 backup; }',
-    ['1:1: balancing method does not support parameter "backup"'],
+    ['1:43: balancing method does not support parameter "backup"'],
   ],
   ['main', 'upstream a { least_conn; server 127.0.0.1:1; }'],
   [

@@ -24,6 +24,10 @@ export interface CacheRules {
   readonly useStale: StaleRules
   /** Lower case: fields of responses that do not count (`proxy_ignore_headers`). */
   readonly ignoredFields: ReadonlySet<string>
+  /** How often a response must have been requested before it is stored (`proxy_cache_min_uses`). */
+  readonly minUses: number
+  /** True if `updating` counts for the first client too (`proxy_cache_background_update`). */
+  readonly isRefreshedBehind: boolean
   /** `proxy_cache_valid`, in seconds; undefined: it does not name this status. */
   validSeconds(status: number): number | undefined
 }

@@ -22,6 +22,8 @@ export interface Addressed {
   readonly zone: string
   /** Names the upstream. */
   readonly place: string
+  /** `..._cache_key` with its values; absent: the query and the target are the key. */
+  readonly key?: string
 }
 
 interface Known {
@@ -57,7 +59,8 @@ function isSame(one: Addressed, other: Addressed): boolean {
     one.sent === other.sent &&
     one.label === other.label &&
     one.zone === other.zone &&
-    one.place === other.place
+    one.place === other.place &&
+    one.key === other.key
   )
 }
 
@@ -72,7 +75,10 @@ function addressOf({
   label,
   zone,
   place,
+  key,
 }: Addressed): ProxyAddress | undefined {
+  // The path and the host stay a part of it, so that purges find the entry; and the upstream, which a client may have chosen.
+  if (key !== undefined) return proxyAddress({ scheme, host: clientHost, path, query: '', label, via: ['key', zone, place, key] })
   const plain = query === '' ? path : `${path}?${query}`
   // If the request is forwarded with another target or for another host, its response is another one. Upstreams are
   // told of path and host as the client wrote them too ($request_uri, $http_host): no odd spelling of them is stored for the plain one.

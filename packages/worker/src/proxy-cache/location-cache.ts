@@ -27,11 +27,16 @@ export const plainCache: CacheSpec = {
 export class LocationCache {
   readonly #spec: CacheSpec
   readonly #parts: LocationParts
+  readonly #key: Template | undefined
 
   constructor(spec: CacheSpec, cache: ProxyCache) {
     this.#spec = spec
+    // HEAD is answered from the response to GET.
+    this.#key = spec.key?.filter((piece) => typeof piece === 'string' || piece.variable !== 'request_method')
     const { valid } = spec
     const rules: CacheRules = {
+      minUses: spec.minUses ?? 1,
+      isRefreshedBehind: spec.isRefreshedBehind === true,
       useStale: new Set(spec.useStale),
       ignoredFields: new Set(spec.ignoredFields),
       validSeconds: (status) =>
@@ -49,6 +54,7 @@ export class LocationCache {
    */
   originFor(visit: LocationExchange, origin: Origin, request: OriginRequest, place: string): Origin {
     const { bypass, noCache, zone } = this.#spec
+    const key = this.#key
     const { cache, statuses } = this.#parts
     const { client, site, exchange, isChangedByPlugin } = visit.context
     if (isChangedByPlugin) {
@@ -67,6 +73,7 @@ export class LocationCache {
       label: site?.config.label ?? '',
       zone,
       place,
+      ...(key !== undefined && { key: visit.text(key) }),
     })
     if (address === undefined) {
       visit.context.cacheStatus = statuses.of({ outcome: 'bypass', detail: 'path' })

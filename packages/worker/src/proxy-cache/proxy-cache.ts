@@ -21,6 +21,7 @@ import { ProxyFill, type ProxyFillStart, type ProxyFills, passKeyOf } from './pr
 import { sendEntry, sendFile } from './send-entry.ts'
 import { type ProxyParts, purgeableAt } from './shared-response.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
+import { UseCounts } from './use-counts.ts'
 import { WatchedHead } from './watched-head.ts'
 
 /** After so many fills whose response was not for it a request is sent on by itself. */
@@ -44,6 +45,7 @@ export class ProxyCache {
   readonly #parts: ProxyParts & ProxyCacheParts
   readonly #fills: ProxyFills
   readonly #pauses: RetryPauses
+  readonly #uses = new UseCounts()
 
   constructor(parts: ProxyCacheParts) {
     const { ledger, leases, clock, onProblem } = parts
@@ -88,8 +90,9 @@ export class ProxyCache {
     }
     const now = this.#parts.clock.now()
     const { key, entry } = found
+    const { rules } = context
     if (freshnessOf(entry, now) === 'fresh') this.#hit(client, { key, entry, how: 'hit', isCollapsed: false })
-    else if (mayServeStale(entry, now)) {
+    else if (mayServeStale(entry, now) || (rules.isRefreshedBehind && mayServeWhileUpdating(entry, rules.useStale))) {
       // First, because the bytes of the entry are lent for this turn, and serving may take longer.
       this.#refresh(client, lookup)
       this.#hit(client, { key, entry, how: 'stale', isCollapsed: false })
@@ -139,6 +142,7 @@ export class ProxyCache {
     const isPart = request.method === 'HEAD' || (range !== undefined && !FROM_BEGINNING.test(range))
     if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')
     else if (request.method === 'GET' && detail !== undefined) this.#passKnown(client, passKey, outcome, detail)
+    else if (context.rules.minUses > 1 && this.#uses.add(key) < context.rules.minUses) this.#pass(client, outcome, 'min-uses')
     else if (request.method === 'HEAD' || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
     else this.#fill(client, key, lookup, outcome)
   }
