@@ -11,6 +11,7 @@ import { packGeneration, unpackGeneration } from '@svc/protocol'
 import { buildGeneration, type ServingGeneration } from '../packages/worker/src/generation/serving-generation.ts'
 import { UpstreamHandlers } from '../packages/worker/src/proxying/upstream-handlers.ts'
 import { VhostRuntimes } from '../packages/worker/src/vhost/index.ts'
+import { ownLimits } from '../packages/worker/test/own-limits.ts'
 
 const VHOSTS = Number(process.env['VHOSTS'] ?? 1_000)
 const LOCATIONS = Number(process.env['LOCATIONS'] ?? 12)
@@ -66,7 +67,7 @@ async function longestBlock(task: () => unknown): Promise<number> {
 const dir = mkdtempSync(join(tmpdir(), 'bench-prepare-'))
 const onProblem = (error: Error) => console.error(error.message)
 const passwordThread = new URL('../packages/worker/src/vhost/passwords/thread-main.ts', import.meta.url)
-const vhosts = new VhostRuntimes({ passwordThread, onProblem })
+const vhosts = new VhostRuntimes({ passwordThread, limits: ownLimits(systemClock), onProblem })
 const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
 const tools = { renderer: {} as Parameters<typeof buildGeneration>[2]['renderer'], onProblem }
 let previous: ServingGeneration | undefined

@@ -21,6 +21,13 @@ import { configValuePage, configValueQuery, reloadPreview } from './config-messa
 import { flowFilter, flowList, flowPage, flowQuery } from './flow-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { l0Found, l0List, l0Lookup, l0Page, l0Query } from './l0-messages.ts'
+import {
+  connectionOrders,
+  connectionReplies,
+  endedConnections,
+  requestLimitOrders,
+  requestLimitReplies,
+} from './limit-messages.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override, serverOrder } from './override-messages.ts'
 import { pluginOff, pluginOrder, pluginReport, pluginStatus } from './plugin-messages.ts'
@@ -233,6 +240,11 @@ export const masterMethods = {
   countedClients: method(guard.nothing, countedClients),
   /** Gives a client its whole budget back. Answered when every worker knows. */
   unblockClient: method(guard.object({ client: guard.string }), guard.object({ isFound: guard.boolean })),
+  /** Decides on requests by `limit_req`, in the order of the request. */
+  limitRequests: method(requestLimitOrders, requestLimitReplies),
+  /** Counts requests in progress by `limit_conn`, in the order of the request. */
+  beginConnections: method(connectionOrders, connectionReplies),
+  endConnections: method(endedConnections, guard.nothing),
   /** Counts a match of a rule of the firewall that acts only above a rate. */
   countWafMatch: method(rateOrder, rateReply),
   /** Matches of rules of the firewall. */

@@ -2,6 +2,7 @@ import { deepFreeze, Pacer, whyUnreadable } from '@svc/core'
 import { checkFormats } from './blocks/access-logs.ts'
 import { addressesOfUws, checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
 import { Level } from './blocks/level.ts'
+import { checkZones, readZones } from './blocks/limits.ts'
 import { checkMaps, readMap } from './blocks/map.ts'
 import { type ServerDraft, ServerReader } from './blocks/server.ts'
 import { checkSiteNames, type SiteDraft, siteDrafts } from './blocks/site-drafts.ts'
@@ -113,7 +114,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const tools: ReadingTools = { problems, variables, needs, directories, typeTables: [], origins: new WeakMap() }
   if (source.globs.length === 0)
     return {
-      web: { servers: [], upstreams: [], maps: [], typeTables: [], recordsUpstreams: false },
+      web: { servers: [], upstreams: [], maps: [], limitZones: [], typeTables: [], recordsUpstreams: false },
       sites: [],
       needs: [],
       problems: [],
@@ -130,13 +131,16 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const upstreams = new UpstreamTable()
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, main, tools)
   const maps = readMaps(main, tools)
+  const limitZones = readZones(main)
   const drafts = await readServers(main, tools, upstreams)
   if (files.areWhole) tools.variables.check(problems, addressesOfUws(drafts, source.surroundings))
   checkServers(drafts, source.surroundings, tools)
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
+  const servers = drafts.map(({ spec }) => spec)
+  checkZones(servers, limitZones, tools)
   const web: WebSpec = {
-    ...{ servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps, typeTables: tools.typeTables },
+    ...{ servers, upstreams: upstreams.specs, maps, limitZones, typeTables: tools.typeTables },
     recordsUpstreams: tools.variables.recordsUpstreams,
   }
   const { notices, ignored } = problems

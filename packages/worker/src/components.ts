@@ -1,7 +1,7 @@
 import { type LeaseDesk, PurgeLedger } from '@svc/cache'
 import { systemClock } from '@svc/core'
 import { type EngineLimits, type EngineOptions, makeEngine } from '@svc/engine'
-import { PRODUCT_VERSION } from '@svc/protocol'
+import { PRODUCT_VERSION, type RequestLimitOrder } from '@svc/protocol'
 import {
   addLogMetrics,
   addProcessMetrics,
@@ -21,6 +21,8 @@ import { PageQueue } from './isr/page-queue.ts'
 import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
+import { ConnectionLimits } from './limits/connection-limits.ts'
+import { RequestLimits } from './limits/request-limits.ts'
 import { createRequestHandler, Pipeline } from './pipeline/pipeline.ts'
 import type { WafParts } from './pipeline/stages/waf-stage.ts'
 import { createStages } from './pipeline/stages.ts'
@@ -38,7 +40,7 @@ import { RuleTables } from './route-rules/rule-tables.ts'
 import { sharingLeases } from './shared-cache/share-leases.ts'
 import { WorkerRedis } from './shared-cache/worker-redis.ts'
 import type { WorkerTraffic } from './traffic/worker-traffic.ts'
-import { VhostRuntimes } from './vhost/index.ts'
+import { VhostRuntimes, type WorkerLimits } from './vhost/index.ts'
 import { Firewalls } from './waf/firewalls.ts'
 import { MatchLog } from './waf/match-log.ts'
 import { RuleRates } from './waf/rule-rates.ts'
@@ -95,7 +97,7 @@ export function createComponents(own: ComponentOptions) {
   })
   const caches = createCaches({ ...own, tracer, generations, renderer, limiter, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
-  const vhosts = new VhostRuntimes({ passwordThread, onProblem })
+  const vhosts = new VhostRuntimes({ passwordThread, limits: limitsOfVhosts(master), onProblem })
   const rules = new RuleTables()
   const waf = makeWaf(own, firewalls)
   const eventStreams = new EventStreams()
@@ -218,6 +220,23 @@ function slicesOf(master: MasterPeer): MasterSlices {
   return {
     take: async (orders) => (await master.call('takeSlices', { orders: [...orders] }, { timeoutMs: SLICE_TIMEOUT_MS })).slices,
     giveBack: (unused) => master.notify('returnSlices', { unused: [...unused] }),
+  }
+}
+
+/** A decision that comes later is made by the worker itself. */
+const LIMIT_TIMEOUT_MS = 250
+
+function limitsOfVhosts(master: MasterPeer): WorkerLimits {
+  const timely = { timeoutMs: LIMIT_TIMEOUT_MS }
+  const decide = async (orders: readonly RequestLimitOrder[]) =>
+    (await master.call('limitRequests', { orders: orders.map((order) => [...order]) }, timely)).replies
+  return {
+    requests: new RequestLimits(decide, systemClock),
+    connections: new ConnectionLimits({
+      begin: async (orders) => (await master.call('beginConnections', { orders: [...orders] }, timely)).replies,
+      end: (ids) => master.notify('endConnections', { ids: [...ids] }),
+    }),
+    clock: systemClock,
   }
 }
 

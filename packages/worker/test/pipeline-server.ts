@@ -31,6 +31,7 @@ import { Firewalls } from '../src/waf/firewalls.ts'
 import { MatchLog } from '../src/waf/match-log.ts'
 import { RuleRates } from '../src/waf/rule-rates.ts'
 import { CannedRenderer } from './canned-renderer.ts'
+import { ownLimits } from './own-limits.ts'
 
 /** Token that marks a request that looped back. */
 export const LOOP_TOKEN = 'loop-token'
@@ -164,6 +165,7 @@ export class PipelineServer {
     plane.health = () => this.health()
     plane.isDraining = () => this.isDraining
     this.#vhosts = new VhostRuntimes({
+      limits: ownLimits(this.clock),
       passwordThread: new URL('../src/vhost/passwords/thread-main.ts', import.meta.url),
       onProblem: (error) => this.problems.push(error.message),
     })

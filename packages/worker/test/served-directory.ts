@@ -21,6 +21,7 @@ import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
 import { WorkerTraffic } from '../src/traffic/worker-traffic.ts'
 import { VhostRuntimes } from '../src/vhost/index.ts'
+import { ownLimits } from './own-limits.ts'
 
 /** Options of a served directory. */
 export interface DirectoryOptions {
@@ -85,7 +86,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   await tracer.prepare(config)
   tracer.apply(config)
   const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
-  const vhosts = new VhostRuntimes({ passwordThread: new URL('file:///none'), onProblem })
+  const vhosts = new VhostRuntimes({ passwordThread: new URL('file:///none'), limits: ownLimits(systemClock), onProblem })
   const rules = new RuleTables()
   const handlers = upstreams.prepare(generation)
   await vhosts.prepare(generation, handlers)

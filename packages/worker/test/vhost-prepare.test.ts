@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { systemClock } from '@svc/core'
 import type { ServerSpec, WebSpec } from '@svc/vhosts'
 import { HostRouting } from '../src/generation/host-routing.ts'
 import type { ServingGeneration } from '../src/generation/serving-generation.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
 import { type LocationHandlers, VhostRuntimes } from '../src/vhost/index.ts'
+import { ownLimits } from './own-limits.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 import { addresses, VhostServer } from './vhost-server.ts'
 
@@ -16,7 +18,7 @@ async function generationOf(t: TestContext, conf: string): Promise<ServingGenera
 
 function runtimes(): VhostRuntimes {
   const passwordThread = new URL('../src/vhost/passwords/thread-main.ts', import.meta.url)
-  return new VhostRuntimes({ passwordThread, onProblem: (error) => assert.fail(error) })
+  return new VhostRuntimes({ passwordThread, limits: ownLimits(systemClock), onProblem: (error) => assert.fail(error) })
 }
 
 /** Handlers of a generation that counts those that were made. */

@@ -23,6 +23,7 @@ import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { FlowFeed } from '../flows/flow-feed.ts'
 import { relayTo } from '../instances/relay-scripts.ts'
+import { LimitZones } from '../limits/limit-zones.ts'
 import type { InheritedSockets } from '../listen/inherited-sockets.ts'
 import { type LogFiles, logPaths } from '../logs/log-files.ts'
 import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
@@ -157,7 +158,7 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
 function makeCounts(
   { deps, access, logFiles }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
-): Pick<MasterParts, 'metrics' | 'rateLimits' | 'ruleRates' | 'wafEvents' | 'wafChanges'> {
+): Pick<MasterParts, 'metrics' | 'rateLimits' | 'limitZones' | 'ruleRates' | 'wafEvents' | 'wafChanges'> {
   const rateLimits = makeRateLimits(access, deps, { workers, caches })
   const metrics = new MetricsCollector(deps.timings.metricsTimeoutMs, {
     generation: () => access.get().generation,
@@ -173,7 +174,8 @@ function makeCounts(
     rateLimits: { counted: () => rateLimits.counted, localSlices: () => rateLimits.localSlices },
     droppedLines: () => logFiles.droppedLines,
   })
-  return { metrics, rateLimits, ...makeWafRecords(access, deps) }
+  const limitZones = new LimitZones(() => access.get().web.limitZones, deps.clock)
+  return { metrics, rateLimits, limitZones, ...makeWafRecords(access, deps) }
 }
 
 interface ChangeParts extends Pick<MasterParts, 'workers' | 'hosts' | 'caches' | 'served'> {
@@ -301,7 +303,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     onExit: (worker, connection) => {
       metrics.processEnded(worker)
       caches.workerEnded(connection)
-      parts.uploads.holderEnded(connection)
+      for (const part of [parts.uploads, parts.limitZones]) part.holderEnded(connection)
     },
     onDeath: () => metrics.countDeath('worker'),
   })

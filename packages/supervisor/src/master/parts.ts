@@ -12,6 +12,7 @@ import type { HeapSnapshots } from '../debug/heap-snapshots.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { FlowFeed } from '../flows/flow-feed.ts'
+import type { LimitZones } from '../limits/limit-zones.ts'
 import type { LogStore } from '../logs/log-store.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
@@ -89,6 +90,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
   readonly rateLimits: RateLimits
+  readonly limitZones: LimitZones
   readonly ruleRates: RuleRates
   readonly wafEvents: WafEvents
   /** Changes of rules of the firewall, one at a time. */

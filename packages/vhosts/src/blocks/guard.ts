@@ -1,6 +1,7 @@
 import * as guarding from '../directives/guarding.ts'
-import type { AuthRequestSpec, GuardSpec } from '../spec/spec.ts'
+import type { AuthRequestSpec, GuardSpec } from '../spec/guard.ts'
 import type { Level } from './level.ts'
+import { connectionLimits, requestLimits } from './limits.ts'
 
 function authRequest(level: Level): AuthRequestSpec | undefined {
   const uri = level.value(guarding.authRequest)
@@ -10,5 +11,9 @@ function authRequest(level: Level): AuthRequestSpec | undefined {
 
 /** The protection of a level. */
 export function guardOf(level: Level): GuardSpec {
-  return { authRequest: authRequest(level) }
+  return {
+    authRequest: authRequest(level),
+    requestLimits: requestLimits(level),
+    connectionLimits: connectionLimits(level),
+  }
 }

@@ -6,6 +6,7 @@ import { ifBlock } from './conditions.ts'
 import * as engines from './engines.ts'
 import * as gateways from './gateways.ts'
 import * as guarding from './guarding.ts'
+import * as limiting from './limiting.ts'
 import * as logging from './logging.ts'
 import { NO_EFFECT } from './no-effect.ts'
 import * as proxying from './proxying.ts'
@@ -68,6 +69,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(answers),
   ...Object.values(realIp),
   ...Object.values(guarding),
+  ...Object.values(limiting),
   ...Object.values(compression),
   typesBlock,
   defaultType,

@@ -1,4 +1,4 @@
-import type { AuthRequestSpec } from '../spec/spec.ts'
+import type { AuthRequestSpec } from '../spec/guard.ts'
 import { rule } from './rule.ts'
 import { settableVariable } from './settable-variable.ts'
 

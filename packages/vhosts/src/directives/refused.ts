@@ -30,8 +30,6 @@ const REFUSED = byName({
   'compression is negotiated with each client': 'gunzip',
   'files are compressed on demand; .gz files next to them are ordinary files': 'gzip_static',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
-  'set [rate_limit] in the config file: one budget for each client address over all sites':
-    'limit_conn limit_conn_zone limit_req limit_req_zone',
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
   'slashes are always merged': 'merge_slashes',
@@ -62,8 +60,6 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   grpc: 'gRPC is not proxied',
   gunzip: 'compression is negotiated with each client',
   image_filter: 'images are sent unchanged; change them at their source',
-  limit_conn: 'set [rate_limit] in the config file: one budget for each client address over all sites',
-  limit_req: 'set [rate_limit] in the config file: one budget for each client address over all sites',
   memcached: 'memcached is not proxied; use proxy_pass or fastcgi_pass',
   mirror: 'requests are not copied to another upstream',
   mp4: 'videos are not cut by the arguments "start" and "end"; use an upstream',

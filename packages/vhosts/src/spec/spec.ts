@@ -1,7 +1,9 @@
 import type { Place } from '../syntax/config-problem.ts'
+import type { GuardSpec, LimitZoneSpec } from './guard.ts'
 import type { PatternSpec, Template } from './template.ts'
 import type { UpstreamContent, UpstreamSpec } from './upstream-spec.ts'
 
+export type * from './guard.ts'
 export type * from './template.ts'
 export type * from './upstream-spec.ts'
 
@@ -20,6 +22,8 @@ export interface WebSpec {
   readonly maps: readonly MapSpec[]
   /** True if a variable reads which servers of upstreams were tried. */
   readonly recordsUpstreams: boolean
+  /** Of `limit_req_zone` and `limit_conn_zone`. */
+  readonly limitZones: readonly LimitZoneSpec[]
   /** One for each `types` block; locations name them by their number. */
   readonly typeTables: readonly TypeTable[]
 }
@@ -260,20 +264,6 @@ export interface AccessRule {
   readonly isAllowed: boolean
   /** Address, CIDR, "all" or "unix:". */
   readonly source: string
-}
-
-/** Protection of a location beside `allow`, `deny` and `auth_basic`. */
-export interface GuardSpec {
-  /** `auth_request`; undefined: off. */
-  readonly authRequest: AuthRequestSpec | undefined
-}
-
-/** `auth_request`, with the variables that its answer sets. */
-export interface AuthRequestSpec {
-  /** Path of the request that is made, as written. */
-  readonly uri: string
-  /** `auth_request_set`: values are read from the request that was made. */
-  readonly sets: readonly { readonly variable: string; readonly value: Template }[]
 }
 
 export interface ErrorPageSpec {

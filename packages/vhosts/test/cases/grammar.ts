@@ -119,11 +119,5 @@ export const grammarCases: readonly VhostCase[] = [
   ['server', 'sendfile;', ['1:1: invalid number of arguments in "sendfile" directive']],
   ['server', 'types;', ['1:1: directive "types" has no opening "{"']],
   ['server', 'error_log /dev/null;'],
-  [
-    'server',
-    'limit_req zone=a;',
-    [
-      '1:1: directive "limit_req" is not available here (set [rate_limit] in the config file: one budget for each client address over all sites)',
-    ],
-  ],
+  ['server', 'limit_req zone=a;', ['1:1: unknown zone "a" in "limit_req" directive (limit_req_zone declares it)']],
 ]

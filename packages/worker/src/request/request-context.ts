@@ -55,6 +55,8 @@ export class RequestContext {
   vhost: VhostMatch | undefined
   /** Bucket in metrics: a route pattern, "static", "proxy", "builtin" or "other". */
   pathGroup = 'other'
+  /** Its count by `limit_conn`, which ends with it. */
+  counted: { release(): void } | undefined
   /** True if the rate limit has let it pass. */
   isAdmitted = false
   /** True for a request that the service makes of itself. */
@@ -161,6 +163,10 @@ export class RequestContext {
     return this.#events !== undefined || this.#status === 101
   }
 
+  get hasEnded(): boolean {
+    return this.#ending !== 'none'
+  }
+
   get isAnswered(): boolean {
     return this.#status !== 0
   }
@@ -233,6 +239,7 @@ export class RequestContext {
   /** Called once, when the exchange has ended. */
   closed(isAborted: boolean): void {
     this.#ending = isAborted ? 'aborted' : 'written'
+    this.counted?.release()
     this.#events?.left()
     this.#l0.closed(isAborted)
     this.#onClosed?.(isAborted)

@@ -5,6 +5,7 @@ import {
   type ExpiresSpec,
   expiresFields,
   isPassed,
+  type LimitZoneSpec,
   type LocationMatch,
   type LocationSettings,
   type LocationSpec,
@@ -20,6 +21,7 @@ import type { FileLookup } from './conditions.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import { GzipTerms } from './gzip-terms.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
+import { compileLimits, type LimitCheck } from './location-limits.ts'
 import { type CompiledLogs, compileLogs } from './location-logs.ts'
 import type { MediaTypes, MediaTypeTables } from './media-types.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
@@ -37,6 +39,7 @@ export interface CompiledLocation {
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly types: MediaTypes
   readonly realIp: RealIp | undefined
+  readonly limits: LimitCheck | undefined
   /** Checks of access. */
   readonly checks: readonly AccessCheck[]
   readonly compression: CompressionTerms | undefined
@@ -66,6 +69,8 @@ interface CompileTools {
   readonly files: FileLookup
   readonly handlers: LocationHandlers
   readonly types: MediaTypeTables
+  /** Of `limit_req_zone` and `limit_conn_zone`, by name. */
+  readonly zones: ReadonlyMap<string, LimitZoneSpec>
   /** By what they are made of: a server's proxies are those of all its locations. */
   readonly realIps: Map<string, RealIp>
 }
@@ -85,6 +90,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     index: (files?.index ?? []).map((name) => templates.of(name)),
     types,
     realIp: compileRealIp(settings.realIp, tools),
+    limits: compileLimits(settings.guard, tools.zones, templates),
     checks: compileChecks(settings, templates),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),
     logs: compileLogs(settings, types, templates),

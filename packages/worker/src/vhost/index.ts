@@ -1,4 +1,5 @@
 export type * from './location-handler.ts'
+export type { WorkerLimits } from './location-limits.ts'
 export * from './location-run.ts'
 export * from './path-owner.ts'
 export * from './run-state.ts'

@@ -11,6 +11,7 @@ import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { redirectTarget } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
+import type { LimitedRequest } from './location-limits.ts'
 import { LocationLogs } from './location-logs.ts'
 import { locationText } from './location-text.ts'
 import { type Outcome, PhaseRun, type RewriteEnd, type VhostTools } from './phase-run.ts'
@@ -133,9 +134,37 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
   }
 
   protected override visit(): Outcome {
+    const { state, tools } = this
+    state.findClient(state.location)
+    const { limits } = state.location
+    if (limits === undefined) return this.#access()
+    state.context.withdrawFromL0()
+    const result = limits(this.#limited(), tools.limits)
+    return result instanceof Promise ? result.then((status) => this.#underLimits(status)) : this.#underLimits(result)
+  }
+
+  #limited(): LimitedRequest {
     const { state } = this
-    const { context, location, isSubrequest } = state
-    state.findClient(location)
+    const { main } = state
+    main.limitWords ??= { requests: '', connections: '' }
+    return {
+      input: state,
+      words: main.limitWords,
+      hold(counted) {
+        main.context.counted = counted
+        if (main.context.hasEnded) counted.release()
+      },
+      onClosed: (listener) => state.context.onClosed(listener),
+    }
+  }
+
+  #underLimits(status: number): Outcome {
+    if (status === 0) return this.#access()
+    return CLOSED.has(status) ? this.#close(status) : this.fail(status)
+  }
+
+  #access(): Outcome {
+    const { context, location, isSubrequest } = this.state
     const { checks, settings } = location
     if (checks.length === 0 || isSubrequest) return this.#admitted()
     context.withdrawFromL0()

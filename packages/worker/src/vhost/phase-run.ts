@@ -2,6 +2,7 @@ import { type HeaderList, urlOf } from '@svc/http'
 import type { StageResult } from '../request/request-context.ts'
 import type { FileHandler } from '../static/index.ts'
 import type { CompiledLocation } from './compiled-server.ts'
+import type { WorkerLimits } from './location-limits.ts'
 import type { FileAuth } from './passwords/file-auth.ts'
 import type { RewriteOutcome } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
@@ -24,6 +25,7 @@ export interface VhostTools {
   readonly files: WebFiles
   readonly fileHandler: FileHandler
   readonly basicAuth: FileAuth
+  readonly limits: WorkerLimits
   readonly subrequests: Subrequests
 }
 

@@ -5,6 +5,7 @@ import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestEnd } from '../request/formatted-logs.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation, CompiledServer } from './compiled-server.ts'
+import type { LimitWords } from './location-limits.ts'
 import type { Rewritable } from './rewriting.ts'
 import type { ScriptPath } from './variable-input.ts'
 
@@ -54,6 +55,8 @@ export class RunState implements Rewritable<CompiledLocation> {
   proxyAddress: string | undefined
   /** The status of every response from now on. */
   status: number | undefined
+  /** Of the client's request, once limits have been applied to it. */
+  limitWords: LimitWords | undefined
   /** Fields of an error that its page has too. */
   carried: HeaderList = []
   /** The first variable that was set: most requests need no table. */
@@ -72,6 +75,11 @@ export class RunState implements Rewritable<CompiledLocation> {
     this.method = context.request.method
     this.captures = vhost.captures
     if (vhost.names.size > 0) this.#values = new Map(vhost.names)
+  }
+
+  /** The request of the client that this one belongs to. */
+  get main(): RunState {
+    return this
   }
 
   get requestMethod(): string {

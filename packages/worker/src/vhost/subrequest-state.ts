@@ -16,6 +16,10 @@ export class SubrequestState extends RunState {
     this.#parent = parent
   }
 
+  override get main(): RunState {
+    return this.#parent.main
+  }
+
   override get requestMethod(): string {
     return this.#parent.requestMethod
   }

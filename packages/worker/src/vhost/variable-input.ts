@@ -37,6 +37,7 @@ export interface VariableInput extends CaptureSink, RequestInput {
   isCharsetAdded: boolean
   /** Address of the peer, where a proxy of the vhost file has named the client. */
   readonly proxyAddress: string | undefined
+  readonly main: { readonly limitWords: { readonly requests: string; readonly connections: string } | undefined }
   /** Fields of the last upstream, as it sent them. */
   readonly upstreamHeaders: HeaderList
   /** The attempts to get a response from upstreams; undefined: none was asked. */
@@ -90,7 +91,7 @@ export const ofRequest = (read: HitRead): RequestVariable => ({ read, isShared: 
 /** Variables without a value for some requests: logs have "-" then, and nothing for an empty value of the others. */
 const MAYBE_MISSING = new Set([
   ...['args', 'query_string', 'content_type', 'content_length', 'remote_user', 'proxy_host', 'proxy_port', 'request_body'],
-  ...['gzip_ratio'],
+  ...['gzip_ratio', 'limit_conn_status', 'limit_req_status'],
 ])
 
 /** Returns true for a variable without a value for some requests. */

@@ -40,6 +40,8 @@ const readers: Readonly<Record<string, RequestVariable>> = {
   proxy_host: shared(set('proxy_host')),
   proxy_port: shared(set('proxy_port', proxyPort)),
   ...upstreamVariables,
+  limit_req_status: own(({ main }) => main.limitWords?.requests ?? ''),
+  limit_conn_status: own(({ main }) => main.limitWords?.connections ?? ''),
   realip_remote_addr: own(({ context, proxyAddress }) => (proxyAddress ?? context.client.address) || 'unix:'),
   realip_remote_port: own(({ context }) => String(context.exchange.request.connection?.peerPort ?? '')),
   request_method: {

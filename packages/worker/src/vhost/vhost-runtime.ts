@@ -5,6 +5,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileHandler } from '../static/index.ts'
 import { type CompiledServer, compileServer } from './compiled-server.ts'
 import type { LocationHandlers } from './location-handler.ts'
+import type { WorkerLimits } from './location-limits.ts'
 import { MediaTypeTables } from './media-types.ts'
 import { FileAuth } from './passwords/file-auth.ts'
 import { PasswordCheck } from './passwords/password-check.ts'
@@ -34,6 +35,7 @@ export class VhostRuntime {
 interface VhostOptions {
   /** Program of the thread that checks passwords. */
   readonly passwordThread: URL
+  readonly limits: WorkerLimits
   readonly onProblem: (error: Error) => void
 }
 
@@ -43,8 +45,9 @@ export class VhostRuntimes {
   readonly #shared: Omit<VhostTools, 'templates'>
   readonly #runtimes = new RecentWeakMap<ServingGeneration, VhostRuntime>()
 
-  constructor({ passwordThread, onProblem }: VhostOptions) {
+  constructor({ passwordThread, limits, onProblem }: VhostOptions) {
     this.#shared = {
+      limits,
       subrequests: new Subrequests(),
       files: new WebFiles(onProblem),
       fileHandler: new FileHandler({ onProblem }),
@@ -54,10 +57,11 @@ export class VhostRuntimes {
 
   /** Compiles the servers of a generation, with the handlers of their locations. Does not block the process. @throws the fault of a server */
   async prepare(generation: ServingGeneration, handlers: LocationHandlers): Promise<void> {
-    const { servers, maps, typeTables } = generation.spec.web
+    const { servers, maps, limitZones, typeTables } = generation.spec.web
     const templates = new Templates(maps)
     const types = new MediaTypeTables(typeTables)
-    const tools = { templates, handlers, files: this.#shared.files, types, realIps: new Map() }
+    const zones = new Map(limitZones.map((zone) => [zone.name, zone]))
+    const tools = { templates, handlers, files: this.#shared.files, types, zones, realIps: new Map() }
     const compiled = new Map<ServerSpec, CompiledServer>()
     const pacer = new Pacer()
     for (const spec of servers) {
