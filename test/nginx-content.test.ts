@@ -1,4 +1,7 @@
+import { lutimesSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { type Case, Differential } from './nginx/differential.ts'
 
 const files = {
@@ -12,10 +15,26 @@ const files = {
   none: 'no ending',
   '.html': 'hidden',
   'dir.html/none': 'in a directory',
+  'one/only.txt': 'the only one',
+  'hidden/.x': '',
+  'one/.hidden': 'not this one',
+  'listed/sub/x': '',
+  'listed/a.txt': 'a',
+  'listed/b"&<q>.txt': 'quotes',
+  'listed/k.bin': 'k'.repeat(15_000),
+  'listed/m.bin': 'm'.repeat(1_600_000),
+  'listed/.hidden': '',
+  [`listed/${'long'.repeat(13)}`]: '',
+  [`listed/${'x'.repeat(50)}`]: '',
+  [`listed/${'d'.repeat(50)}/x`]: '',
+  'listed/ünï tab\t.txt': 'unicode',
+  'coded/both.txt': 'plain text',
+  'coded/plain.txt': 'only plain',
   'more.types': 'application/x-more more foo; text/x-twice FOO;',
 }
 
 const conf = `
+map $arg_e $lifetime { long 1y; none off; default epoch; }
 server { listen {on0}; server_name a.test; root {dir};
   location /main/ { alias {dir}/; }
   location /own/ { types { application/x-foo foo FOO2; text/x-html html; } alias {dir}/; }
@@ -47,6 +66,33 @@ server { listen {on0}; server_name a.test; root {dir};
   location /echo/ { proxy_pass http://{echo}/; }
   location /large/ { client_max_body_size 2m; proxy_pass http://{echo}/; }
   location /return-444 { return 444; }
+  location /no-etag/ { etag off; alias {dir}/; }
+  location /ims-off/ { if_modified_since off; alias {dir}/; }
+  location /ims-before/ { if_modified_since before; alias {dir}/; }
+  location /no-ranges/ { max_ranges 0; alias {dir}/; }
+  location /one-range/ { max_ranges 1; alias {dir}/; }
+  location /fields/ { add_header X-Plain plain; add_header X-Always always always; expires 1h; alias {dir}/; }
+  location /fields-page/ { add_header X-Plain plain; error_page 416 /main/a.css; alias {dir}/; }
+  location /expires/ { expires $arg_e; alias {dir}/; }
+  location /expires-modified/ { expires modified $arg_e; alias {dir}/; }
+  location /expires-map/ { expires $lifetime; alias {dir}/; }
+  location /list/ { autoindex on; alias {dir}/listed/; }
+  location /list-utf8/ { autoindex on; autoindex_exact_size off; charset utf-8; alias {dir}/listed/; }
+  location /list-json/ { autoindex on; autoindex_format json; alias {dir}/listed/; }
+  location /list-jsonp/ { autoindex on; autoindex_format jsonp; alias {dir}/listed/; }
+  location /list-xml/ { autoindex on; autoindex_format xml; alias {dir}/listed/; }
+  location /list-local/ { autoindex on; autoindex_localtime on; alias {dir}/listed/; }
+  location /list-index/ { autoindex on; alias {dir}/; }
+  location /list-off/ { autoindex off; alias {dir}/listed/; }
+  location /random/ { random_index on; alias {dir}/one/; }
+  location /random-none/ { random_index on; alias {dir}/hidden/; }
+  location /gif { empty_gif; }
+  location /gif-before { empty_gif; if_modified_since before; }
+  location /gz/ { gzip_static on; alias {dir}/coded/; }
+  location /gz-vary/ { gzip_static on; gzip_vary on; alias {dir}/coded/; }
+  location /gz-always/ { gzip_static always; gzip_vary on; alias {dir}/coded/; }
+  location /gz-proxied/ { gzip_static on; gzip_proxied any; alias {dir}/coded/; }
+  location /br/ { brotli_static on; gzip_static on; gzip_vary on; alias {dir}/coded/; }
   location /up/ { types { } default_type text/x-never; proxy_pass http://{echo}/; }
   location /in-if/ { types { text/x-out foo; } if ($arg_on) { add_header X-If 1; } alias {dir}/; }
 }
@@ -77,6 +123,96 @@ const types: readonly Case[] = [
   ),
 ]
 
+const old = 'Mon, 03 Feb 2020 04:05:06 GMT'
+const later = 'Mon, 03 Feb 2020 04:05:07 GMT'
+
+const conditional: readonly Case[] = [
+  ...['main', 'no-etag', 'ims-off', 'ims-before', 'no-ranges', 'one-range', 'fields', 'fields-page'].flatMap((place) =>
+    [
+      {},
+      {},
+      {},
+      { 'If-Modified-Since': old },
+      { 'If-Modified-Since': later },
+      { 'If-None-Match': '*' },
+      { 'If-None-Match': '"x"' },
+      { 'If-Match': '"x"' },
+      { Range: 'bytes=0-1' },
+      { Range: 'bytes=0-0,100-' },
+      { Range: 'bytes=99-' },
+      { Range: 'bytes=0-1', 'If-Range': old },
+    ].map((headers) => ({ target: `/${place}/old.txt`, headers: headers as Readonly<Record<string, string>> })),
+  ),
+  ...['1h', '-1', 'epoch', 'max', 'off', '@1h', '30d', 'x', ''].flatMap((e) =>
+    ['expires', 'expires-modified'].flatMap((place) => [
+      { target: `/${place}/old.txt?e=${e}` },
+      { target: `/${place}/none?e=${e}` },
+    ]),
+  ),
+  ...['long', 'none', 'other'].flatMap((e) => often({ target: `/expires-map/old.txt?e=${e}` })),
+  ...['/gif', '/gif-before'].flatMap((target) => [
+    ...often({ target }),
+    ...['HEAD', 'POST'].map((method) => ({ target, method })),
+    ...['Mon, 28 Sep 1970 06:00:00 GMT', old].map((time) => ({ target, headers: { 'If-Modified-Since': time } })),
+  ]),
+]
+
+const listings: readonly Case[] = [
+  ...[
+    'list',
+    'list-utf8',
+    'list-json',
+    'list-jsonp',
+    'list-xml',
+    'list-local',
+    'list-off',
+    'list-index',
+    'random',
+    'random-none',
+  ].flatMap((place) => [
+    ...often({ target: `/${place}/` }),
+    ...['HEAD', 'POST', 'PUT'].map((method) => ({ target: `/${place}/`, method })),
+    ...['sub/', 'sub', 'a.txt/', 'none/', 'none'].map((name) => ({ target: `/${place}/${name}` })),
+  ]),
+  ...['cb', 'a.b_1', 'alert(1)', '', 'x'.repeat(129)].map((name) => ({ target: `/list-jsonp/?callback=${name}` })),
+]
+
+const reason = 'parts are of the plain file'
+const ofPlainFile = { status: reason, body: reason, 'content-encoding': reason, 'content-range': reason, 'accept-ranges': reason }
+
+const coded: readonly Case[] = ['gz', 'gz-vary', 'gz-always', 'gz-proxied', 'br'].flatMap((place) => [
+  ...['gzip', 'br', 'br, gzip', '', 'gzip;q=0'].flatMap((accepted) =>
+    ['both.txt', 'plain.txt', 'only.txt', 'none.txt'].flatMap((name) =>
+      often({ target: `/${place}/${name}`, headers: accepted === '' ? {} : { 'Accept-Encoding': accepted } }),
+    ),
+  ),
+  { target: `/${place}/both.txt`, method: 'HEAD', headers: { 'Accept-Encoding': 'gzip' } },
+  { target: `/${place}/only.txt`, method: 'POST', headers: { 'Accept-Encoding': 'gzip' } },
+  {
+    target: `/${place}/both.txt`,
+    headers: { 'Accept-Encoding': 'gzip', Range: 'bytes=0-1' },
+    ...(place === 'gz-always' ? {} : { differs: ofPlainFile }),
+  },
+  { target: `/${place}/both.txt`, headers: { 'Accept-Encoding': 'gzip', Via: '1.1 a' } },
+  { target: `/${place}/both.txt`, headers: { 'Accept-Encoding': 'gzip', 'If-Modified-Since': old } },
+])
+
+function prepare(dir: string): void {
+  writeFileSync(join(dir, 'old.txt'), '0123456789')
+  const listed = join(dir, 'listed')
+  symlinkSync('gone', join(listed, 'broken'))
+  symlinkSync('sub', join(listed, 'linked'))
+  const coded = join(dir, 'coded')
+  for (const name of ['both', 'only']) {
+    writeFileSync(join(coded, `${name}.txt.gz`), gzipSync(`${name} in gzip`))
+    writeFileSync(join(coded, `${name}.txt.br`), brotliCompressSync(`${name} in br`))
+  }
+  const time = new Date(old)
+  const all = [...readdirSync(listed).map((name) => join(listed, name)), ...readdirSync(coded).map((name) => join(coded, name))]
+  for (const path of [join(dir, 'old.txt'), ...all]) if (!path.endsWith('broken')) utimesSync(path, time, time)
+  lutimesSync(join(listed, 'broken'), time, time)
+}
+
 const defaults: readonly Case[] = [
   ...['TRACE', 'GET', 'HEAD', 'PUT'].flatMap((method) =>
     ['/main/a.txt', '/main/none', '/main/dir.html', '/return-none/x', '/page-405/x', '/s/418', '/s/417'].map((target) => ({
@@ -89,6 +225,9 @@ const defaults: readonly Case[] = [
   })),
   ...[500, 501, 503, 505, 506, 507, 508, 599].map((status) => ({ target: `/s/${status}` })),
   { target: '/charset-default/none' },
+  ...conditional,
+  ...listings,
+  ...coded,
   { target: '/echo/x', method: 'POST', body: 'x'.repeat(1024 * 1024) },
   { target: '/echo/x', method: 'POST', body: 'x'.repeat(1024 * 1024 + 1), status: 413 },
   {
@@ -105,6 +244,6 @@ const defaults: readonly Case[] = [
 ]
 
 test('files, types and errors are those of nginx', async (t) => {
-  const servers = await Differential.start(t, { conf, files })
+  const servers = await Differential.start(t, { conf, files, prepare })
   await servers?.compare(t, [...types, ...defaults])
 })

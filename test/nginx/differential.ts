@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -61,6 +62,8 @@ export interface Setting {
 
 /** Every kind of temporary file of nginx, kept inside the test's directory. */
 const TEMP_PATHS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`).join(' ')
+/** Modules that do not come with nginx, where they are installed. */
+const MODULES = ['static', 'filter'].map((name) => `/usr/lib/nginx/modules/ngx_http_brotli_${name}_module.so`)
 /** Before the text of a test. */
 const TYPES = 'include /etc/nginx/mime.types; default_type text/plain;'
 /** Fields of answers that are compared as they are. */
@@ -273,9 +276,10 @@ async function freePort(host: string): Promise<number> {
 async function startNginx(t: TestContext, executable: string, dir: string, vhosts: string): Promise<void> {
   // Else root's nginx would run its worker as a user that may not read the files of the test.
   const user = process.getuid?.() === 0 ? 'user root; ' : ''
+  const modules = MODULES.filter((path) => existsSync(path)).map((path) => `load_module ${path}; `)
   writeFiles(dir, {
     'nginx/vhosts.conf': vhosts,
-    'nginx/nginx.conf': `${user}daemon off; worker_processes 1; pid nginx.pid; error_log stderr notice;
+    'nginx/nginx.conf': `${user}${modules.join('')}daemon off; worker_processes 1; pid nginx.pid; error_log stderr notice;
 events { worker_connections 256; }
 http { access_log off; ${TEMP_PATHS} ${TYPES} variables_hash_max_size 2048;
   server_names_hash_bucket_size 128; include vhosts.conf; }

@@ -130,13 +130,12 @@ test('directives without effect are one notice, with their places and reasons ap
 
 test('a refused directive is accepted with a value that asks for no more than there is', async (t) => {
   const { lines } = await readFiles(t, {
-    'a.conf':
-      'server { listen 80; autoindex off; etag on; mirror off; location / { autoindex on; mirror /x; ssl_verify_client on; } }',
+    'a.conf': 'server { listen 80; ssi off; etag on; mirror off; location / { ssi on; mirror /x; ssl_verify_client on; } }',
   })
   assert.deepEqual(
     lines.map((line) => line.replace(/ \(.*/, '')),
-    ['autoindex', 'mirror', 'ssl_verify_client'].map(
-      (name, at) => `a.conf:1:${[70, 84, 95][at]}: directive "${name}" is not available here`,
+    ['ssi', 'mirror', 'ssl_verify_client'].map(
+      (name, at) => `a.conf:1:${[64, 72, 83][at]}: directive "${name}" is not available here`,
     ),
   )
 })
@@ -181,7 +180,7 @@ test('a variable is one problem however often it is read, and a name that nginx 
 })
 
 test('a directive that nginx has is not taken for another one, and no hint tells to delete what changes answers', async (t) => {
-  const names = 'proxy_bind fastcgi_bind gzip_static merge_slashes charset_map limit_rate proxy_method'
+  const names = 'proxy_bind fastcgi_bind add_before_body merge_slashes charset_map limit_rate proxy_method'
   const { lines } = await readFiles(t, {
     'a.conf': names
       .split(' ')

@@ -6,12 +6,13 @@ import * as serving from '../directives/serving.ts'
 import { BUILT_IN_DEFAULT_TYPE, defaultType, typesBlock } from '../directives/types.ts'
 import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
 import { accessLogsOf } from './access-logs.ts'
+import { fileTermsOf } from './file-terms.ts'
 import { guardOf } from './guard.ts'
+import { gzipTerms } from './gzip-terms.ts'
 import type { Level } from './level.ts'
 
 const DEFAULT_INDEX = [['index.html']] as const
 /** Of nginx. */
-const MIN_COMPRESSED_BYTES = 20
 const MAX_BODY_BYTES = 1024 * 1024
 
 function filesSpec(level: Level): FilesSpec | undefined {
@@ -61,14 +62,7 @@ function compressionOf(level: Level, content: ContentSpec): LocationSettings['co
   const isOn = level.value(compression.gzip)
   if (content.kind === 'app') return isOn === false ? 'off' : 'default'
   if (isOn !== true) return 'off'
-  return {
-    types: level.value(compression.gzipTypes) ?? [],
-    minBytes: level.value(compression.gzipMinLength) ?? MIN_COMPRESSED_BYTES,
-    proxied: level.value(compression.gzipProxied) ?? ['off'],
-    httpVersion: level.value(compression.gzipHttpVersion) ?? '1.1',
-    disabled: level.nearest(compression.gzipDisable).flat(),
-    hasVary: level.value(compression.gzipVary) ?? false,
-  }
+  return gzipTerms(level)
 }
 
 /** Settings for requests of a level: its own directives, and those that it inherits. */
@@ -80,6 +74,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     tryFiles: level.own(rewriting.tryFiles)[0],
     addHeaders: level.nearest(answers.addHeader),
     expires: level.value(answers.expires),
+    fileTerms: fileTermsOf(level),
     ...typesOf(level),
     charset: charsetOf(level),
     realIp: realIpOf(level),

@@ -4,6 +4,7 @@ import * as blocks from './blocks.ts'
 import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
 import * as engines from './engines.ts'
+import * as fileAnswers from './file-answers.ts'
 import * as gateways from './gateways.ts'
 import * as guarding from './guarding.ts'
 import * as limiting from './limiting.ts'
@@ -71,6 +72,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(guarding),
   ...Object.values(limiting),
   ...Object.values(compression),
+  ...Object.values(fileAnswers),
   typesBlock,
   defaultType,
   ...Object.values(logging),

@@ -1,11 +1,9 @@
 import { isCidr } from '@svc/http'
 import type { AccessRule, AddHeaderSpec, ExpiresSpec, Template } from '../spec/spec.ts'
-import { parseSize, parseTime } from '../values/numbers.ts'
+import { readExpires } from '../values/expires.ts'
+import { parseSize } from '../values/numbers.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { MANY, rule } from './rule.ts'
-
-const SECOND_MS = 1000
-const DAY_SECONDS = 86_400
 
 /** `add_header`. */
 export const addHeader = rule<AddHeaderSpec>('add_header', {
@@ -20,28 +18,17 @@ export const addHeader = rule<AddHeaderSpec>('add_header', {
   },
 })
 
-function seconds(text: string): number | undefined {
-  if (text.includes('ms')) return undefined
-  const time = parseTime(text)
-  return time === undefined ? undefined : time / SECOND_MS
-}
-
 function parseExpires(call: DirectiveCall): ExpiresSpec | undefined {
   const isFromModified = call.arg(0) === 'modified'
   if (call.args.length > 1 && !isFromModified) return call.invalidValue(0)
   const at = call.args.length - 1
-  const text = call.arg(at)
-  if (!isFromModified && (text === 'epoch' || text === 'max' || text === 'off')) return { kind: text }
-  if (text.includes('$')) return call.fail('"expires" cannot have variables', at, 'use add_header Cache-Control with a variable')
-  if (text.startsWith('@')) {
-    const daily = seconds(text.slice(1))
-    if (daily === undefined || isFromModified) return call.invalidValue(at)
-    if (daily > DAY_SECONDS) return call.fail('daily time value must be less than 24 hours', at)
-    return { kind: 'daily', seconds: daily }
+  if (call.arg(at).includes('$')) {
+    const value = call.template(at)
+    return value === undefined ? undefined : { kind: 'computed', value, isFromModified }
   }
-  const value = seconds(text.replace(/^[+-]/, ''))
-  if (value === undefined) return call.invalidValue(at)
-  return { kind: 'after', seconds: text.startsWith('-') ? -value : value, isFromModified }
+  const read = readExpires(call.arg(at), isFromModified)
+  if (read === 'too late') return call.fail('daily time value must be less than 24 hours', at)
+  return read ?? call.invalidValue(at)
 }
 
 /** `expires`. */

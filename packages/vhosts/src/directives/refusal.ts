@@ -2,11 +2,9 @@ import { refusedHint } from './refused.ts'
 
 /** Values of refused directives that say just how this server behaves anyway. */
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
-  autoindex: ['off'],
   brotli: ['on'],
   dav_methods: ['off'],
   disable_symlinks: ['off'],
-  etag: ['on'],
   fastcgi_bind: ['off'],
   fastcgi_ignore_client_abort: ['off'],
   fastcgi_limit_rate: ['0'],
@@ -14,8 +12,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   fastcgi_pass_request_headers: ['on'],
   fastcgi_store: ['off'],
   gunzip: ['off'],
-  gzip_static: ['off'],
-  if_modified_since: ['exact'],
   ignore_invalid_headers: ['on'],
   limit_rate: ['0'],
   merge_slashes: ['on'],
@@ -29,7 +25,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   proxy_pass_request_headers: ['on'],
   proxy_ssl_verify: ['off'],
   proxy_store: ['off'],
-  random_index: ['off'],
   recursive_error_pages: ['off'],
   slice: ['0'],
   ssi: ['off'],

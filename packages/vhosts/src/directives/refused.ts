@@ -3,9 +3,7 @@ import { byName } from './texts-by-name.ts'
 
 /** Directives whose absence would change answers or protection, by what to write instead. */
 const REFUSED = byName({
-  'directory listings are not available; add an index file': 'autoindex',
   'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
-  'files always have an ETag; it cannot be turned off': 'etag',
   'the upstream sees no certificate of this server; use an upstream that needs none':
     'proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_password_file',
   'the name of the host in proxy_pass is verified and sent': 'proxy_ssl_name',
@@ -28,7 +26,6 @@ const REFUSED = byName({
   'use add_header': 'add_trailer early_hints',
   'use allow and deny, or map $remote_addr with patterns': 'geo',
   'compression is negotiated with each client': 'gunzip',
-  'files are compressed on demand; .gz files next to them are ordinary files': 'gzip_static',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
@@ -50,11 +47,9 @@ const REFUSED = byName({
 /** The same for the other directives of a module. */
 const REFUSED_MODULES: Readonly<Record<string, string>> = {
   addition: 'texts of other locations are not added to responses; change the responses at their source',
-  autoindex: 'directory listings are not available; add an index file',
   browser: 'use map $http_user_agent with patterns',
   charset: 'text is not converted; convert files in other encodings',
   dav: 'clients cannot write files; use an upstream that speaks WebDAV',
-  empty_gif: 'serve a file in its place',
   flv: 'videos are not cut by the argument "start"; use an upstream',
   geoip: 'addresses have no country here; use map $remote_addr with patterns, or the upstream',
   grpc: 'gRPC is not proxied',
@@ -64,7 +59,6 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   mirror: 'requests are not copied to another upstream',
   mp4: 'videos are not cut by the arguments "start" and "end"; use an upstream',
   perl: 'the server runs no embedded scripts; use an application (svc_app) or an upstream',
-  random_index: 'use index with a fixed name',
   referer: 'use map $http_referer with patterns',
   scgi: 'use proxy_pass or fastcgi_pass',
   secure_link: 'without it, anyone has access; check links in the upstream, or in middleware.ts of an application',

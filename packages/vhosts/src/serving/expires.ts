@@ -1,5 +1,5 @@
 import { formatHttpDate } from '@svc/http'
-import type { ExpiresSpec } from '../spec/spec.ts'
+import type { FixedExpires } from '../spec/spec.ts'
 
 /** The fields that say how long an answer is fresh. */
 interface ExpiresFields {
@@ -15,7 +15,7 @@ const DAY_SECONDS = 86_400
  * The fields of `expires`; undefined for `off`.
  * @param lastModifiedMs undefined: the answer has no such time
  */
-export function expiresFields(rule: ExpiresSpec, lastModifiedMs: number | undefined, nowMs: number): ExpiresFields | undefined {
+export function expiresFields(rule: FixedExpires, lastModifiedMs: number | undefined, nowMs: number): ExpiresFields | undefined {
   switch (rule.kind) {
     case 'off':
       return undefined

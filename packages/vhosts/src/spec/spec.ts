@@ -1,8 +1,12 @@
 import type { Place } from '../syntax/config-problem.ts'
+import type { CompressionSpec } from './compression-spec.ts'
+import type { FileTerms } from './file-terms.ts'
 import type { GuardSpec, LimitZoneSpec } from './guard.ts'
 import type { PatternSpec, Template } from './template.ts'
 import type { UpstreamContent, UpstreamSpec } from './upstream-spec.ts'
 
+export type * from './compression-spec.ts'
+export type * from './file-terms.ts'
 export type * from './guard.ts'
 export type * from './template.ts'
 export type * from './upstream-spec.ts'
@@ -103,6 +107,8 @@ export interface LocationSettings {
   readonly tryFiles: TryFilesSpec | undefined
   readonly addHeaders: readonly AddHeaderSpec[]
   readonly expires: ExpiresSpec | undefined
+  /** undefined: as usual. */
+  readonly fileTerms: FileTerms | undefined
   /** `types`: numbers of tables, the last one first to be asked. undefined: this server knows the types of files. */
   readonly types: readonly number[] | undefined
   /** `default_type`: of other files and of texts; "": none. undefined: that of this server. */
@@ -156,34 +162,6 @@ export interface RedirectSpec {
   /** True if it names the server by its first name, else as the client did. */
   readonly hasServerName: boolean
 }
-
-/** Terms of `gzip on`. */
-export interface CompressionSpec {
-  /** Media types in lower case, text/html besides; `*`: all. */
-  readonly types: readonly string[]
-  /** Shorter bodies are sent as they are. */
-  readonly minBytes: number
-  /** Responses to requests of a proxy, which have a Via field, that are compressed too. */
-  readonly proxied: readonly GzipProxied[]
-  /** Oldest version of HTTP. */
-  readonly httpVersion: '1.0' | '1.1'
-  /** User-Agents that get no compressed responses. */
-  readonly disabled: readonly ('msie6' | PatternSpec)[]
-  /** True if compressible responses say `Vary: Accept-Encoding`. */
-  readonly hasVary: boolean
-}
-
-/** A condition of `gzip_proxied`. */
-export type GzipProxied =
-  | 'off'
-  | 'expired'
-  | 'no-cache'
-  | 'no-store'
-  | 'private'
-  | 'no_last_modified'
-  | 'no_etag'
-  | 'auth'
-  | 'any'
 
 export type RewriteStep =
   | {
@@ -244,6 +222,12 @@ export interface AddHeaderSpec {
 }
 
 export type ExpiresSpec =
+  | FixedExpires
+  /** With variables: one of the others, or none if it reads like none of them. */
+  | { readonly kind: 'computed'; readonly value: Template; readonly isFromModified: boolean }
+
+/** A value of `expires` without variables. */
+export type FixedExpires =
   | { readonly kind: 'epoch' | 'max' | 'off' }
   /** `modified`: counted from the file's time. May be negative. */
   | { readonly kind: 'after'; readonly seconds: number; readonly isFromModified: boolean }
@@ -280,6 +264,8 @@ export interface ErrorPageSpec {
 /** The handler of a location. */
 export type ContentSpec =
   | { readonly kind: 'files' }
+  /** A transparent pixel. */
+  | { readonly kind: 'empty_gif' }
   /** `svc_app`: id of the application's site. */
   | { readonly kind: 'app'; readonly site: string }
   | UpstreamContent

@@ -26,5 +26,5 @@ export function defaultServer(address: string, servers: readonly ServerSpec[]): 
 
 /** True if an upstream answers the requests of a location. */
 export function isPassed(content: ContentSpec): content is UpstreamContent {
-  return content.kind !== 'files' && content.kind !== 'app'
+  return 'target' in content
 }

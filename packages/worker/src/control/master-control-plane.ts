@@ -294,7 +294,8 @@ function nameOf(spec: ServerNameSpec): string {
 function contentOf(content: ContentSpec): { readonly content: string; readonly target: string } {
   switch (content.kind) {
     case 'files':
-      return { content: 'files', target: '' }
+    case 'empty_gif':
+      return { content: content.kind, target: '' }
     case 'app':
       return { content: 'app', target: content.site }
     case 'proxy':

@@ -87,6 +87,8 @@ export class RequestContext {
   mayCompress = true
   /** Terms of a location; undefined: those of the server. */
   compression: CompressionTerms | undefined
+  /** Terms of a request on which L0 may answer it like this one; undefined: those of `compression`. */
+  l0Terms: CompressionTerms | undefined
   /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
   cacheStatus = ''
   /** Undefined: there is no collector. */
@@ -210,7 +212,7 @@ export class RequestContext {
       affinityCookie,
       isOfSpelling,
       hidesStatus: hidesCacheStatus,
-      terms: this.mayCompress ? this.compression : undefined,
+      terms: this.l0Terms ?? (this.mayCompress ? this.compression : undefined),
     }
     return this.#l0.offer(admission, offering, offer)
   }

@@ -52,11 +52,15 @@ export function planResponse(
   const variant = variantFor(request, resource, range, nowMs)
   const { version } = variant
   const shared = sharedFields(resource, variant, nowMs)
-  const outcome = evaluateConditions(request, version)
+  const validators = resource.hasEtag === false ? { ...version, etag: undefined } : version
+  const outcome = evaluateConditions(request, validators)
   if (outcome === 'precondition-failed') return { kind: 'precondition-failed', headers: [] }
   if (outcome === 'not-modified') return { kind: 'not-modified', head: { status: 304, headers: shared } }
   const headers = wholeFields(resource, variant, shared)
-  const isPartial = range !== undefined && isRangeCurrent(request.header('if-range'), version, nowMs)
+  const isPartial =
+    range !== undefined &&
+    mayBeCut(range, version.size, resource) &&
+    isRangeCurrent(request.header('if-range'), validators, nowMs)
   const ranges = isPartial ? parseRange(range, version.size) : 'ignore'
   if (ranges === 'unsatisfiable')
     return { kind: 'unsatisfiable', headers: [['content-range', unsatisfiedContentRange(version.size)], ...shared] }
@@ -77,7 +81,15 @@ function sharedFields(resource: StaticResource, variant: Variant, nowMs: number)
 }
 
 function wholeFields(resource: StaticResource, variant: Variant, shared: HeaderList): HeaderList {
-  return [...contentFields(resource, variant), ...shared, ['accept-ranges', 'bytes']]
+  const fields = [...contentFields(resource, variant), ...shared]
+  return resource.maxRanges === 0 ? fields : [...fields, ['accept-ranges', 'bytes']]
+}
+
+/** As with nginx, ranges that begin behind the end do not count. */
+function mayBeCut(range: string, size: number, { maxRanges }: StaticResource): boolean {
+  if (maxRanges === undefined || maxRanges === 0) return maxRanges === undefined
+  const starts = range.split(',').map((spec) => Number(/(\d*)-/.exec(spec)?.[1] ?? 0))
+  return starts.filter((start) => start < size).length <= maxRanges
 }
 
 /**

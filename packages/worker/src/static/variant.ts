@@ -19,6 +19,12 @@ export interface StaticResource {
   readonly identity: Variant
   /** Precompressed siblings that are there and up to date. */
   readonly compressed: readonly Variant[]
+  /** True if the response depends on Accept-Encoding. @default true if there are siblings */
+  readonly varies?: boolean
+  /** False: no ETag is sent or compared. @default true */
+  readonly hasEtag?: boolean
+  /** A request for more ranges gets the whole; 0: none are offered. @default no limit of its own */
+  readonly maxRanges?: number | undefined
 }
 
 const siblings: ReadonlyArray<readonly [suffix: string, coding: ContentCoding]> = [
@@ -53,12 +59,10 @@ export function chooseVariant(resource: StaticResource, acceptEncoding: string |
 
 /** Fields that a 200 and a 304 of a form have in common (RFC 9110 section 15.4.5). */
 export function validatorFields(resource: StaticResource, variant: Variant, lastModified: string): HeaderList {
-  const fields: Array<readonly [string, string]> = [
-    ['etag', variant.version.etag],
-    ['last-modified', lastModified],
-  ]
+  const fields: Array<readonly [string, string]> = resource.hasEtag === false ? [] : [['etag', variant.version.etag]]
+  fields.push(['last-modified', lastModified])
   if (resource.cacheControl !== undefined) fields.push(['cache-control', resource.cacheControl])
-  if (resource.compressed.length > 0) fields.push(['vary', 'Accept-Encoding'])
+  if (resource.varies ?? resource.compressed.length > 0) fields.push(['vary', 'Accept-Encoding'])
   return fields
 }
 

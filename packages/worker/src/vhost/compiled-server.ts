@@ -4,6 +4,7 @@ import {
   type CompiledTemplate,
   type ExpiresSpec,
   expiresFields,
+  type FixedExpires,
   isPassed,
   type LimitZoneSpec,
   type LocationMatch,
@@ -11,6 +12,7 @@ import {
   type LocationSpec,
   LocationTable,
   type RealIpSpec,
+  readExpires,
   type ServerSpec,
 } from '@svc/vhosts'
 import type { CompressionTerms } from '../compression/index.ts'
@@ -24,6 +26,7 @@ import type { LocationHandler, LocationHandlers } from './location-handler.ts'
 import { compileLimits, type LimitCheck } from './location-limits.ts'
 import { type CompiledLogs, compileLogs } from './location-logs.ts'
 import type { MediaTypes, MediaTypeTables } from './media-types.ts'
+import { Precompressed } from './precompressed.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 import type { VariableInput } from './variable-input.ts'
@@ -38,6 +41,8 @@ export interface CompiledLocation {
   readonly files: FilePaths | undefined
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly types: MediaTypes
+  /** undefined: there is none to be looked for. */
+  readonly precompressed: Precompressed | undefined
   readonly realIp: RealIp | undefined
   readonly limits: LimitCheck | undefined
   /** Checks of access. */
@@ -75,9 +80,13 @@ interface CompileTools {
   readonly realIps: Map<string, RealIp>
 }
 
+/** Kinds of `expires` whose fields do not change with time. */
+const LASTING: ReadonlySet<ExpiresSpec['kind']> = new Set(['off', 'epoch', 'max'])
+
 /** Compiles the settings of a location, of an `if` in one, or of a server outside all locations. */
 function compileLocation(settings: LocationSettings, match: LocationMatch | undefined, tools: CompileTools): CompiledLocation {
-  const { files, expires, content } = settings
+  const { files, expires, content, fileTerms } = settings
+  const precompressed = fileTerms?.precompressed
   const { templates, handlers } = tools
   const types = tools.types.of(settings)
   const locationOf = (inner: LocationSettings) => compileLocation(inner, match, tools)
@@ -89,6 +98,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     files: files === undefined ? undefined : compileFilePaths(files, templates),
     index: (files?.index ?? []).map((name) => templates.of(name)),
     types,
+    precompressed: precompressed === undefined ? undefined : new Precompressed(precompressed),
     realIp: compileRealIp(settings.realIp, tools),
     limits: compileLimits(settings.guard, tools.zones, templates),
     checks: compileChecks(settings, templates),
@@ -97,7 +107,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     addFields: compileFields(settings, types, templates),
     handler: isPassed(content) ? handlers.make(content) : undefined,
     scripts: isPassed(content) && content.kind !== 'proxy' ? new ScriptPaths(content, templates) : undefined,
-    fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
+    fieldsLastMs: expires === undefined || LASTING.has(expires.kind) ? Number.POSITIVE_INFINITY : 1000,
     limited: undefined,
   }
 }
@@ -113,6 +123,8 @@ type Fields = (readonly [name: string, value: string])[]
 
 /** Statuses that get fields without `always`. */
 const PLAIN_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 302, 303, 304, 307, 308])
+/** Redirects of which nginx does not name the charset. */
+const WITHOUT_CHARSET: ReadonlySet<number> = new Set([301, 302])
 /** Fields that a response has at most once: an added field replaces the present one. */
 const SINGLE_FIELDS: ReadonlySet<string> = new Set(['content-type', 'etag', 'last-modified'])
 
@@ -131,7 +143,8 @@ function compileFields(settings: LocationSettings, types: MediaTypes, templates:
   return (input, head) => {
     const isPlain = PLAIN_STATUSES.has(head.status)
     let headers: Fields = [...head.headers]
-    if (isPlain && expires !== undefined) headers = withExpires(input, headers, expires)
+    const rule = isPlain && expires !== undefined ? expiresOf(input, expires, templates) : undefined
+    if (rule !== undefined) headers = withExpires(input, headers, rule)
     input.sentHeaders = headers
     // nginx cuts ranges out of files later.
     input.sentStatus = isOfFile && head.status === 206 ? 200 : head.status
@@ -142,11 +155,19 @@ function compileFields(settings: LocationSettings, types: MediaTypes, templates:
       if (SINGLE_FIELDS.has(name)) headers = headers.filter(([known]) => known.toLowerCase() !== name)
       if (text !== '') headers.push([name, text])
     }
-    return { status: head.status, headers: addCharset === undefined ? headers : addCharset(input, headers) }
+    const isNamed = addCharset !== undefined && !WITHOUT_CHARSET.has(head.status)
+    return { status: head.status, headers: isNamed ? addCharset(input, headers) : headers }
   }
 }
 
-function withExpires({ context }: VariableInput, headers: Fields, rule: ExpiresSpec): Fields {
+/** What `expires` says for a request. */
+function expiresOf(input: VariableInput, rule: ExpiresSpec, templates: Templates): FixedExpires | undefined {
+  if (rule.kind !== 'computed') return rule
+  const read = readExpires(readForAnswer(input, templates.of(rule.value)), rule.isFromModified)
+  return read === 'too late' ? undefined : read
+}
+
+function withExpires({ context }: VariableInput, headers: Fields, rule: FixedExpires): Fields {
   const modified = headers.find(([name]) => name.toLowerCase() === 'last-modified')?.[1]
   const fields = expiresFields(rule, modified === undefined ? undefined : parseHttpDate(modified), Date.now())
   if (fields === undefined) return headers

@@ -8,6 +8,7 @@ import { offerPathToL0 } from '../request/site-request.ts'
 import type { CheckedRequest, Refused, SubAnswer } from './access-checks.ts'
 import { checkAccess } from './access-phase.ts'
 import type { CompiledLocation } from './compiled-server.ts'
+import { sendEmptyGif } from './empty-gif.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { redirectTarget } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
@@ -206,6 +207,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     if (ended !== undefined) return ended
     const { handler } = state.location
     if (handler !== undefined) return this.#handle(handler)
+    if (content.kind === 'empty_gif') return sendEmptyGif(this)
     return content.kind === 'app' ? this.#answerFromApp(state, content.site) : serveFiles(this)
   }
 

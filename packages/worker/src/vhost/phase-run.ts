@@ -27,6 +27,7 @@ export interface VhostTools {
   readonly basicAuth: FileAuth
   readonly limits: WorkerLimits
   readonly subrequests: Subrequests
+  readonly onProblem: (error: Error) => void
 }
 
 /** Methods that no server answers. */

@@ -49,6 +49,7 @@ export class VhostRuntimes {
     this.#shared = {
       limits,
       subrequests: new Subrequests(),
+      onProblem,
       files: new WebFiles(onProblem),
       fileHandler: new FileHandler({ onProblem }),
       basicAuth: new FileAuth(new PasswordCheck(new PasswordThread(passwordThread), systemClock)),

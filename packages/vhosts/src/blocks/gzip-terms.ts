@@ -1,0 +1,18 @@
+import * as compression from '../directives/compression.ts'
+import type { CompressionSpec } from '../spec/spec.ts'
+import type { Level } from './level.ts'
+
+/** Of nginx. */
+const MIN_COMPRESSED_BYTES = 20
+
+/** The terms of `gzip` at a level, be it on or not. */
+export function gzipTerms(level: Level): CompressionSpec {
+  return {
+    types: level.value(compression.gzipTypes) ?? [],
+    minBytes: level.value(compression.gzipMinLength) ?? MIN_COMPRESSED_BYTES,
+    proxied: level.value(compression.gzipProxied) ?? ['off'],
+    httpVersion: level.value(compression.gzipHttpVersion) ?? '1.1',
+    disabled: level.nearest(compression.gzipDisable).flat(),
+    hasVary: level.value(compression.gzipVary) ?? false,
+  }
+}
