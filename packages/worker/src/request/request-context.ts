@@ -332,10 +332,7 @@ export class RequestContext {
     }
   }
 
-  /**
-   * The exchange as a handler of files sees it: a response is compressed, counted, and carries the fields of middleware like every
-   * other one.
-   */
+  /** The exchange as a handler of files sees it: responses are compressed, counted, and carry the fields of middleware. */
   asExchange(): Pick<HttpExchange, 'request' | 'respond' | 'stream' | 'onClosed'> {
     return {
       request: this.request,
