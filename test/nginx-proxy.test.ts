@@ -110,6 +110,15 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location /no-name/ { set $name none.test; proxy_pass http://$name:{port}; }
   location /no-address/ { set $name empty.test; proxy_pass http://$name; }
   location /known-name/ { set $name up.test; proxy_pass http://$name:{port}/x; resolver 127.0.0.1:1; resolver_timeout 1s; }
+  location /cookies/ { proxy_pass http://{echo}/; proxy_cookie_domain .inner.test .outer.test; proxy_cookie_domain ~^(\\w+)\\.inner\\.test$ $1.outer.test;
+    proxy_cookie_domain $arg_from $host; proxy_cookie_path /app/ /; proxy_cookie_path ~*^/OLD/(.*)$ "/new/$1"; proxy_cookie_path /under/ $uri;
+    proxy_cookie_flags one secure httponly samesite=strict; proxy_cookie_flags ~^T nosecure nohttponly nosamesite; proxy_cookie_flags $arg_flagged $arg_flag;
+    location /cookies/off/ { proxy_pass http://{echo}/; proxy_cookie_domain off; proxy_cookie_path off; proxy_cookie_flags off; } }
+  location /method/ { proxy_pass http://{echo}/; proxy_method POST; }
+  location /method-var/ { proxy_pass http://{echo}/; proxy_method $arg_m; }
+  location /set-body/ { proxy_pass http://{echo}/; proxy_set_body "a=$arg_a|$uri"; }
+  location /no-body/ { proxy_pass http://{echo}/; proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_set_header X-Original-URI $request_uri; }
+  location /no-fields/ { proxy_pass http://{echo}/; proxy_pass_request_headers off; proxy_set_header X-Own "$http_x_one"; }
   location /internal-only/ { internal; proxy_pass http://{echo}; }
 }
 `
@@ -263,7 +272,33 @@ const targets: Case[] = [
   ...Array.from({ length: 24 }, (_, key) => [`/hashed/?k=key${key}`, `/ring/?k=key${key}`]).flat(),
 ].map((target) => ({ target }))
 
+/** Targets of an upstream that sets a cookie. */
+const cookies = [
+  'one=1; Domain=inner.test; Path=/app/x',
+  'one=1; domain=.INNER.test; path=/old/x; Secure;HttpOnly ; SameSite=Lax',
+  'two=2; Domain=a.inner.test; Path=/Old/y/z; SameSite=None; Secure; HttpOnly; Max-Age=5',
+  'three; Domain=inner.test',
+  'four=4=5; Domain=other.test; Path=/x/app/; Expires=Thu, 01 Jan 1970 00:00:00 GMT',
+  'ONE = 1 ;  Path = /app/ ; Domain',
+  'five=5; Domain=from.test; Path=/under/x',
+].map((cookie) => encodeURIComponent(cookie))
+
 const sent: Case[] = [
+  ...cookies.flatMap((cookie) =>
+    ['', '&from=from.test', '&flagged=five&flag=secure', '&flagged=five&flag=samesite=none', '&flagged=five&flag=nothing'].map(
+      (more) => ({
+        target: `/cookies/a?cookie=${cookie}${more}`,
+      }),
+    ),
+  ),
+  ...cookies.slice(0, 2).map((cookie) => ({ target: `/cookies/off/a?cookie=${cookie}&cookie=${cookies[2]}` })),
+  ...['/method/x', '/method-var/x?m=PUT', '/method-var/x?m=HEAD', '/set-body/x?a=1', '/no-body/x', '/no-fields/x'].flatMap(
+    (target) => [
+      { target, headers: { 'X-One': 'one', Cookie: 'a=1' } },
+      { target, method: 'POST', body: 'a body', headers: { 'Content-Type': 'text/plain' } },
+      { target, method: 'HEAD' },
+    ],
+  ),
   ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PROPFIND'].map((method) => ({ target: '/strip/x', method })),
   ...['POST', 'PUT', 'DELETE'].map((method) => ({ target: '/strip/x', method, body: 'a body' })),
   { target: '/strip/x', method: 'POST', headers: { 'Transfer-Encoding': 'chunked' }, body: '3\r\nabc\r\n0\r\n\r\n' },

@@ -33,6 +33,7 @@ const location = (kind: 'uwsgi' | 'scgi', address: string) => `
   location /${kind}-next/ { include /etc/nginx/${kind}_params; ${kind}_pass ${kind}_failing; ${kind}_next_upstream error http_404; }
   location /${kind}-once/ { include /etc/nginx/${kind}_params; ${kind}_pass ${kind}_failing; ${kind}_next_upstream_tries 1; }
   location /${kind}-down/ { ${kind}_pass unix:/nonexistent/app.sock; }
+  location /${kind}-bare/ { include /etc/nginx/${kind}_params; ${kind}_pass ${address}; ${kind}_pass_request_headers off; ${kind}_pass_request_body off; }
   location /${kind}-inner/ { include /etc/nginx/${kind}_params; ${kind}_pass ${address}; ${kind}_ignore_headers X-Accel-Redirect; ${kind}_pass_header X-Accel-Expires; }
 `
 
@@ -65,6 +66,7 @@ const casesOf = (kind: 'uwsgi' | 'scgi'): Case[] =>
       { target: `/${kind}-own/x`, method: 'PUT', body: 'x'.repeat(100_000) },
       { target: `/${kind}/x`, method: 'POST', headers: { 'Transfer-Encoding': 'chunked' }, body: '3\r\nabc\r\n0\r\n\r\n' },
       { target: `/${kind}-next/x`, method: 'PUT', body: 'to the second' },
+      { target: `/${kind}-bare/x`, headers: { 'X-One': 'one', Cookie: 'a=1' } },
       { target: `/${kind}/x`, method: 'HEAD' },
       { target: `/${kind}/x`, method: 'DELETE' },
       { target: `/${kind}/x`, host: 'A.test:81', headers: { 'X-One': 'one', Cookie: 'a=1; b=2', Accept: '*/*', X_Under: 'no' } },

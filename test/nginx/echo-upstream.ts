@@ -41,7 +41,7 @@ export class EchoUpstream {
   }
 }
 
-/** Answers as the query asks: `status`, `type`, `location`, `cache` for Cache-Control, `expires`, `accel` for X-Accel-Redirect. */
+/** Answers as the query asks: `status`, `type`, `location`, `cache` for Cache-Control, `expires`, `accel` for X-Accel-Redirect, `cookie` for Set-Cookie. */
 function answerTo(request: IncomingMessage, body: Buffer, response: ServerResponse, name: string): void {
   const answer = Buffer.from(describe(request, body))
   const wanted = new URLSearchParams(request.url?.split('?')[1] ?? '')
@@ -57,6 +57,7 @@ function answerTo(request: IncomingMessage, body: Buffer, response: ServerRespon
     ...(cache === '' ? {} : { 'cache-control': cache }),
     ...(expires === null ? {} : { expires }),
     ...(location === null ? {} : { location }),
+    ...(wanted.has('cookie') && { 'set-cookie': wanted.getAll('cookie') }),
     ...(accel === null ? {} : { 'x-accel-redirect': accel }),
   })
   response.end(request.method === 'HEAD' ? undefined : answer)

@@ -69,6 +69,8 @@ test('unset directives of a proxy have their defaults', async (t) => {
     maxTries: 0,
     triesMs: 0,
     resolver: undefined,
+    passesFields: true,
+    passesBody: true,
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],

@@ -10,6 +10,7 @@ import {
   type ResponseSink,
   type ResponseSource,
   SpoolFile,
+  wholeBody,
 } from '@svc/http'
 import type { CallSettings } from '../http/call-settings.ts'
 import { HttpCall } from '../http/http-call.ts'
@@ -223,17 +224,5 @@ export class PatientCall implements ResponseSource, ResponseSink {
         delivery.start()
       },
     }
-  }
-}
-
-/** A body that came in one chunk. */
-function wholeBody(bytes: Uint8Array): RequestBody {
-  return {
-    isPresent: true,
-    length: bytes.byteLength,
-    read(onChunk, onEnd) {
-      onChunk(bytes, () => undefined)
-      onEnd(undefined)
-    },
   }
 }

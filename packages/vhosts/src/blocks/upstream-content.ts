@@ -1,3 +1,4 @@
+import * as cookieDirectives from '../directives/cookies.ts'
 import * as gateways from '../directives/gateways.ts'
 import * as proxying from '../directives/proxying.ts'
 import { families, type UpstreamFamily } from '../directives/upstream-family.ts'
@@ -5,6 +6,7 @@ import type { PassTarget } from '../directives/upstreams.ts'
 import type {
   CacheSpec,
   ContentSpec,
+  CookieRules,
   GatewayKind,
   LocationMatch,
   PassSpec,
@@ -99,6 +101,8 @@ function passSpec(level: Level, family: UpstreamFamily, target: UpstreamTarget):
     ignoredFields: level.nearest(family.ignoreHeaders).flat(),
     interceptsErrors: level.value(family.interceptErrors) ?? false,
     cache: cacheSpec(level, family),
+    passesFields: level.value(family.passRequestHeaders) ?? true,
+    passesBody: level.value(family.passRequestBody) ?? true,
     resolver: target.kind === 'computed' ? resolverSpec(level) : undefined,
   }
 }
@@ -119,18 +123,37 @@ function gatewayContent(level: Level, kind: GatewayKind, target: UpstreamTarget,
   }
 }
 
+/** Undefined: there are no rules. An `off` switches off those of its level. */
+function cookieRules(level: Level): CookieRules | undefined {
+  const [domains, paths, flags] = [
+    withoutOff(level.nearest(cookieDirectives.proxyCookieDomain)),
+    withoutOff(level.nearest(cookieDirectives.proxyCookiePath)),
+    withoutOff(level.nearest(cookieDirectives.proxyCookieFlags)),
+  ]
+  return domains.length + paths.length + flags.length === 0 ? undefined : { domains, paths, flags }
+}
+
+function withoutOff<Rule>(rules: readonly ('off' | Rule)[]): Rule[] {
+  return rules.includes('off') ? [] : rules.flatMap((rule) => (rule === 'off' ? [] : [rule]))
+}
+
 /** Resolves `proxy_pass`, `fastcgi_pass` or their like of a location, with all that it inherits. */
 export function upstreamContent(level: Level, pass: PassTarget, target: UpstreamTarget, match: LocationMatch): ContentSpec {
   const { scheme } = pass
   if (scheme === 'suwsgi') return gatewayContent(level, 'uwsgi', target, true)
   if (scheme === 'fastcgi' || scheme === 'uwsgi' || scheme === 'scgi') return gatewayContent(level, scheme, target, false)
   checkUri(pass, match, level)
+  const [method, body] = [level.value(proxying.proxyMethod), level.value(proxying.proxySetBody)]
+  const cookies = cookieRules(level)
   return {
     kind: 'proxy',
     scheme,
     ...passSpec(level, families.proxy, target),
     uri: pass.uri,
     setHeaders: level.nearest(proxying.proxySetHeader),
+    ...(method !== undefined && { method }),
+    ...(body !== undefined && { body }),
+    ...(cookies !== undefined && { cookies }),
     httpVersion: level.value(proxying.proxyHttpVersion) ?? '1.1',
     isBuffered: level.value(proxying.proxyBuffering) ?? true,
     // The default of nginx.

@@ -3,6 +3,7 @@ import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
 import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
+import * as cookies from './cookies.ts'
 import * as engines from './engines.ts'
 import * as fileAnswers from './file-answers.ts'
 import * as gateways from './gateways.ts'
@@ -79,6 +80,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(upstreams),
   ...Object.values(resolving),
   ...Object.values(proxying),
+  ...Object.values(cookies),
   ...Object.values(gatewayRules),
   ...Object.values(params),
   ...Object.values(families).flatMap((family): Rule<unknown>[] => Object.values(family)),

@@ -15,6 +15,12 @@ export const proxySetHeader = rule('proxy_set_header', {
 /** `proxy_http_version`. */
 export const proxyHttpVersion = rule('proxy_http_version', { args: 1, parse: (call) => call.oneOf(0, ['1.0', '1.1'] as const) })
 
+/** `proxy_method`. */
+export const proxyMethod = rule('proxy_method', { args: 1, parse: (call) => call.template(0) })
+
+/** `proxy_set_body`. */
+export const proxySetBody = rule('proxy_set_body', { args: 1, parse: (call) => call.template(0) })
+
 /** `proxy_buffering`. */
 export const proxyBuffering = rule('proxy_buffering', { args: 1, parse: (call) => call.flag(0) })
 

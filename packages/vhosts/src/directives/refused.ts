@@ -10,10 +10,6 @@ const REFUSED = byName({
   'the TLS library chooses the protocol and ciphers of connections to upstreams':
     'proxy_ssl_ciphers proxy_ssl_conf_command proxy_ssl_protocols',
   'connections to upstreams come from any address of this machine': 'proxy_bind fastcgi_bind',
-  'cookies of upstreams are passed on unchanged; set them in the upstream':
-    'proxy_cookie_domain proxy_cookie_flags proxy_cookie_path',
-  'the method of the request is forwarded': 'proxy_method',
-  'the body of the request is forwarded': 'proxy_set_body fastcgi_pass_request_body fastcgi_pass_request_headers',
   'a request ends when its client disconnects': 'proxy_ignore_client_abort fastcgi_ignore_client_abort',
   'files are not written by requests': 'proxy_store proxy_store_access fastcgi_store fastcgi_store_access',
   'an error of an application does not make the server try another one': 'fastcgi_catch_stderr',
@@ -30,8 +26,6 @@ const REFUSED = byName({
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
   'slashes are always merged': 'merge_slashes',
-  'request bodies are always forwarded': 'proxy_pass_request_body',
-  'request fields are always forwarded; proxy_set_header with "" removes one': 'proxy_pass_request_headers',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
     'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
   'the server drops slow clients by its own limits': 'send_timeout',

@@ -75,6 +75,8 @@ function family(prefix: FamilyName) {
     hideHeader: rule(`${prefix}_hide_header`, { args: 1, isMany: true, parse: (call) => call.fieldName(0)?.toLowerCase() }),
     passHeader: rule(`${prefix}_pass_header`, { args: 1, isMany: true, parse: passedField }),
     ignoreHeaders: rule(`${prefix}_ignore_headers`, { ...list, parse: (call) => call.every((at) => ignoredField(call, at)) }),
+    passRequestHeaders: rule(`${prefix}_pass_request_headers`, { args: 1, parse: (call) => call.flag(0) }),
+    passRequestBody: rule(`${prefix}_pass_request_body`, { args: 1, parse: (call) => call.flag(0) }),
     interceptErrors: rule(`${prefix}_intercept_errors`, { args: 1, parse: (call) => call.flag(0) }),
     cache: rule<string>(`${prefix}_cache`, { args: 1, parse: (call) => call.arg(0) || call.invalidValue(0) }),
     cacheValid: rule(`${prefix}_cache_valid`, { ...list, parse: validFor }),

@@ -30,6 +30,10 @@ export interface PassSpec extends UpstreamTimeouts {
   /** True if responses whose status has an `error_page` are replaced by it. */
   readonly interceptsErrors: boolean
   readonly cache: CacheSpec | undefined
+  /** True if the upstream gets the fields of requests (`..._pass_request_headers`). */
+  readonly passesFields: boolean
+  /** True if it gets their bodies (`..._pass_request_body`). */
+  readonly passesBody: boolean
   /** Finds the addresses of hosts that variables name; undefined: there is none. */
   readonly resolver: ResolverSpec | undefined
 }
@@ -44,12 +48,37 @@ export interface ProxySpec extends PassSpec {
   readonly uri: Template | undefined
   /** Fields of the request to the upstream as written; an empty value removes the field. Host and Connection, if not here, have nginx's defaults. */
   readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
+  /** `proxy_method`; absent, or empty: that of the request. */
+  readonly method?: Template
+  /** `proxy_set_body`; absent: that of the request. */
+  readonly body?: Template
+  /** Absent: cookies are passed on as they are. */
+  readonly cookies?: CookieRules
   readonly httpVersion: '1.0' | '1.1'
   readonly isBuffered: boolean
   /** True if the certificate of an upstream behind `https` has to be valid for its name or address. */
   readonly isVerified: boolean
   /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
   readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
+}
+
+/** One change of a text: what it is, or how it begins, and what stands for that. */
+export interface TextChange {
+  readonly from: Template | PatternSpec
+  readonly to: Template
+}
+
+/** `proxy_cookie_flags`: flags that a cookie gets or loses. */
+export interface CookieFlagsRule {
+  readonly cookie: Template | PatternSpec
+  readonly flags: readonly Template[]
+}
+
+/** Changes of Set-Cookie fields. The first rule of each kind that is about a cookie counts. */
+export interface CookieRules {
+  readonly domains: readonly TextChange[]
+  readonly paths: readonly TextChange[]
+  readonly flags: readonly CookieFlagsRule[]
 }
 
 /** A protocol of CGI applications. */

@@ -47,12 +47,13 @@ export class GatewayHandler implements LocationHandler {
     this.#spec = spec
     this.#gateway = gatewayOf(spec)
     this.#tools = tools
-    this.#params = new LocationParams(spec.params)
+    this.#params = new LocationParams(spec)
     this.#filter = new FieldFilter({
       hidden: hiddenFields(HIDDEN_FIELDS, spec),
       interceptsErrors: spec.interceptsErrors,
       mayRedirectInside: !spec.ignoredFields.includes('x-accel-redirect'),
       redirects: undefined,
+      cookies: undefined,
       isBuffered: true,
       blocks: tools.blocks,
     })
@@ -87,7 +88,7 @@ export class GatewayHandler implements LocationHandler {
       target: proxiedTarget(exchange, AS_ASKED),
       headers: fields,
       // The page of an error is requested by itself.
-      body: context.body.isPresent && method === context.request.method ? context.body : undefined,
+      body: this.#spec.passesBody && context.body.isPresent && method === context.request.method ? context.body : undefined,
       trail: exchange.trail,
       choiceKey: choiceKeyOf(exchange, group),
       cgi: {

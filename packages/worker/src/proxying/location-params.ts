@@ -53,10 +53,12 @@ export class LocationParams {
   readonly #configured: readonly ConfiguredParam[]
   /** Fields of clients that they stand for. */
   readonly #replaced: ReadonlySet<string>
+  readonly #passesFields: boolean
   #params: MadeParams | undefined
   #fields: MadeFields | undefined
 
-  constructor(params: GatewaySpec['params']) {
+  constructor({ params, passesFields }: Pick<GatewaySpec, 'params' | 'passesFields'>) {
+    this.#passesFields = passesFields
     const all = params.map((param) => ({ ...param, text: constantOf(param.value) }))
     // As with nginx, nothing in place of a field takes it away.
     this.#configured = all.filter(({ name, text }) => text !== '' || fieldOf(name) === '')
@@ -84,7 +86,7 @@ export class LocationParams {
     }
     const stated = this.#replaced.size === 0 ? none : statedFields(params)
     for (const [name, value] of from) {
-      if (TOLD_FIELDS.has(name) && !this.names.has(fieldParam(name))) params.push([fieldParam(name), value])
+      if (this.#passesFields && TOLD_FIELDS.has(name) && !this.names.has(fieldParam(name))) params.push([fieldParam(name), value])
     }
     this.#params = { from, texts, params, stated }
     return this.#params
@@ -99,8 +101,8 @@ export class LocationParams {
     const last = this.#fields
     const isSame = last?.from === from && last.isPeerTrusted === isPeerTrusted && last.host === host && last.stated === stated
     if (isSame) return last.fields
-    const fields = [...stated, ...clientFields(context, this.#replaced)]
-    if (host !== '') fields.unshift(['host', host])
+    const fields = this.#passesFields ? [...stated, ...clientFields(context, this.#replaced)] : [...stated]
+    if (host !== '' && this.#passesFields) fields.unshift(['host', host])
     this.#fields = { from, isPeerTrusted, host, stated, fields: Object.freeze(fields) }
     return fields
   }

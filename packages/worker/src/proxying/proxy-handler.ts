@@ -1,4 +1,4 @@
-import type { BodyBlocks, HeaderList } from '@svc/http'
+import { type BodyBlocks, type HeaderList, type RequestBody, wholeBody } from '@svc/http'
 import type { HttpConnections, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
 import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parseServerAddress, UpstreamError } from '@svc/upstream'
 import type { ProxySpec } from '@svc/vhosts'
@@ -8,6 +8,7 @@ import { withoutSessionFields } from '../request/response-head.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { choiceKeyOf } from './choice-key.ts'
 import { computedGroup } from './computed-group.ts'
+import { CookieRewriter } from './cookie-rewriter.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
 import { serverNameOf } from './server-name.ts'
@@ -38,12 +39,13 @@ export class ProxyHandler implements LocationHandler {
   constructor(spec: ProxySpec, tools: ProxyTools) {
     this.#spec = spec
     this.#tools = tools
-    this.#fields = new ProxiedFields(spec.setHeaders)
+    this.#fields = new ProxiedFields(spec)
     this.#filter = new FieldFilter({
       hidden: hiddenFields(HIDDEN_FIELDS, spec),
       interceptsErrors: spec.interceptsErrors,
       mayRedirectInside: !spec.ignoredFields.includes('x-accel-redirect'),
       redirects: new RedirectRewriter(spec),
+      cookies: spec.cookies && new CookieRewriter(spec.cookies),
       isBuffered: spec.isBuffered,
       blocks: tools.blocks,
     })
@@ -85,28 +87,33 @@ export class ProxyHandler implements LocationHandler {
     context.enter('upstream')
     // The page of an error is requested by itself.
     context.body.makeRepeatable()
-    const body = context.body.isPresent && exchange.method === context.request.method ? context.body : undefined
+    const { method, passesBody } = this.#spec
+    const isOwnBody = passesBody && context.body.isPresent && exchange.method === context.request.method
+    const body = this.#setBody(exchange) ?? (isOwnBody ? context.body : undefined)
     const request = {
-      method: exchange.method,
+      method: (method && exchange.requestText(method)) || exchange.method,
       target: proxiedTarget(exchange, this.#spec, found.uri),
       headers,
       body,
       trail: exchange.trail,
       choiceKey: choiceKeyOf(exchange, group.spec),
     }
+    const sink = new UpstreamSink(exchange, this.#filter, request.method === 'HEAD')
     if (webSocket !== undefined && this.#passesUpgrade(exchange)) {
       const filter = (fields: HeaderList) => this.#switching(exchange, fields)
-      bridgeWebSocket({ origin, request, offer: webSocket, filter, sink: this.#answerTo(exchange) })
+      bridgeWebSocket({ origin, request, offer: webSocket, filter, sink })
     } else if (this.#tools.cache !== undefined) {
       const place = `${scheme}://${group.spec.name}`
-      this.#tools.cache.originFor(exchange, origin, request, place).fetch(request, this.#answerTo(exchange))
+      this.#tools.cache.originFor(exchange, origin, request, place).fetch(request, sink)
     } else {
-      origin.fetch(request, this.#answerTo(exchange))
+      origin.fetch(request, sink)
     }
   }
 
-  #answerTo(exchange: LocationExchange): UpstreamSink {
-    return new UpstreamSink(exchange, this.#filter)
+  /** The body of `proxy_set_body`. */
+  #setBody(exchange: LocationExchange): RequestBody | undefined {
+    const { body } = this.#spec
+    return body && wholeBody(Buffer.from(exchange.requestText(body), 'latin1'))
   }
 
   /** The fields of a response that agrees to switch protocols, after the location removed and added fields. */

@@ -31,9 +31,11 @@ export class ProxiedFields {
   /** Names that are not passed on from the client. */
   readonly #replaced: ReadonlySet<string>
   readonly #setsHost: boolean
+  readonly #passesFields: boolean
   #last: Made | undefined
 
-  constructor(setHeaders: ProxySpec['setHeaders']) {
+  constructor({ setHeaders, passesFields }: Pick<ProxySpec, 'setHeaders' | 'passesFields'>) {
+    this.#passesFields = passesFields
     const all = setHeaders.map(({ name, value }) => ({ name: name.toLowerCase(), value }))
     // Connection fields are handled elsewhere and not forwarded.
     this.#set = all.filter(({ name }) => !isConnectionField(name) && name !== 'expect')
@@ -75,7 +77,7 @@ export class ProxiedFields {
       const text = texts[place]
       if (text !== undefined && text !== '') fields.push([name, text])
     }
-    for (const field of clientFields(exchange.context, this.#replaced)) fields.push(field)
+    if (this.#passesFields) for (const field of clientFields(exchange.context, this.#replaced)) fields.push(field)
     return fields
   }
 }

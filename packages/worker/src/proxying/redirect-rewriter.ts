@@ -59,7 +59,7 @@ function replacePrefix(value: string, from: string, to: string): string | undefi
 }
 
 /** The template with the captures of its own pattern. */
-function filledIn(exchange: LocationExchange, to: Template, match: RegExpExecArray): string {
+export function filledIn(exchange: LocationExchange, to: Template, match: RegExpExecArray): string {
   return to
     .map((piece) => {
       if (typeof piece === 'string') return piece

@@ -12,6 +12,7 @@ import {
 } from '@svc/http'
 import type { SwitchSink } from '@svc/upstream'
 import type { LocationExchange } from '../vhost/location-handler.ts'
+import type { CookieRewriter } from './cookie-rewriter.ts'
 import type { RedirectRewriter } from './redirect-rewriter.ts'
 
 /** How far a buffered answer is read ahead of its client. */
@@ -41,6 +42,8 @@ interface ResponseRules {
   /** Names (lower case) that clients do not see. */
   readonly hidden: ReadonlySet<string>
   readonly redirects: RedirectRewriter | undefined
+  /** undefined: cookies are passed on as they are. */
+  readonly cookies: CookieRewriter | undefined
   /** True if a slow client lets the server go on for a while. */
   readonly isBuffered: boolean
   /** True if responses whose status has a page are replaced by it. */
@@ -77,15 +80,15 @@ export class FieldFilter {
   apply(exchange: LocationExchange, headers: HeaderList): FilteredFields {
     const known = this.#known.get(headers)
     if (known !== undefined) return known
-    const { hidden, redirects, mayRedirectInside } = this.#rules
+    const { hidden, cookies, mayRedirectInside } = this.#rules
     let isOwn = false
     let redirectsInside = false
     const kept: (readonly [string, string])[] = []
     for (const [name, value] of headers) {
       if (name === 'x-accel-redirect') redirectsInside = mayRedirectInside
       if (hidden.has(name)) continue
-      const changed = redirects === undefined ? value : rewritten(redirects, exchange, name, value)
-      if (name === 'location' || name === 'refresh') isOwn = true
+      const changed = rewritten(this.#rules, exchange, name, value)
+      if (name === 'location' || name === 'refresh' || (name === 'set-cookie' && cookies !== undefined)) isOwn = true
       kept.push([name, changed])
     }
     // Its target may depend on the request.
@@ -96,9 +99,10 @@ export class FieldFilter {
   }
 }
 
-function rewritten(redirects: RedirectRewriter, exchange: LocationExchange, name: string, value: string): string {
-  if (name === 'location') return redirects.location(exchange, value)
-  return name === 'refresh' ? redirects.refresh(exchange, value) : value
+function rewritten({ redirects, cookies }: ResponseRules, exchange: LocationExchange, name: string, value: string): string {
+  if (name === 'location') return redirects?.location(exchange, value) ?? value
+  if (name === 'refresh') return redirects?.refresh(exchange, value) ?? value
+  return name === 'set-cookie' ? (cookies?.rewrite(exchange, value) ?? value) : value
 }
 
 /** Sends the response of an upstream to the client: no faster than the client takes it, and whole or visibly cut. */
@@ -108,9 +112,12 @@ export class UpstreamSink implements SwitchSink {
   #source: ResponseSource | undefined
   #writer: BodyWriter | undefined
   #aheadBytes = 0
+  /** True if the upstream was asked for the head alone, whatever the client asked for. */
+  readonly #isHeadAlone: boolean
   #isOver = false
 
-  constructor(exchange: LocationExchange, filter: FieldFilter) {
+  constructor(exchange: LocationExchange, filter: FieldFilter, isHeadAlone = false) {
+    this.#isHeadAlone = isHeadAlone
     this.#exchange = exchange
     this.#filter = filter
   }
@@ -140,7 +147,7 @@ export class UpstreamSink implements SwitchSink {
   }
 
   head(head: ResponseHead, length: number | undefined): void {
-    this.#begin(head, length, undefined)
+    this.#begin(head, this.#isHeadAlone && this.#exchange.context.request.method !== 'HEAD' ? 0 : length, undefined)
   }
 
   whole(head: ResponseHead, body: Uint8Array): void {

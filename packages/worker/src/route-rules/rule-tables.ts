@@ -147,6 +147,8 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     nextUpstream: ['error', 'timeout'],
     maxTries: 0,
     triesMs: 0,
+    passesFields: true,
+    passesBody: true,
     resolver: undefined,
     redirects: 'default',
     hideHeaders: [],
