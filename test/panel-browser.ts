@@ -73,7 +73,7 @@ interface OpenPanel {
 type PanelTest = (name: string, run: (panel: OpenPanel, t: TestContext) => Promise<void>) => void
 
 /** Declares tests in a browser. All of a file share one product, which starts with the first. */
-export function panelTests(): PanelTest {
+export function panelTests(options: Pick<PanelOptions, 'more'> = {}): PanelTest {
   const ends: (() => unknown)[] = []
   let opened: Promise<OpenPanel> | undefined
   after(async () => {
@@ -81,7 +81,7 @@ export function panelTests(): PanelTest {
   })
   const open = async (executable: string): Promise<OpenPanel> => {
     const cleanup = { after: (end: () => unknown) => void ends.push(end) }
-    const { url, configFile = '' } = await startPanel(cleanup)
+    const { url, configFile = '' } = await startPanel(cleanup, options)
     const browser = await startBrowser(cleanup, executable)
     const newPage = async () => (await browser.newContext()).newPage()
     // An open page follows streams, of which a worker serves a few alone.

@@ -3,7 +3,7 @@
 // The font is Inter, of Debian's package fonts-inter.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Cleanup, startBrowser } from '@svc/testkit'
+import { type Cleanup, startBrowser, waitFor } from '@svc/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { logIn, settled } from './panel-browser.ts'
 import { startBusyInstance, visit } from './panel-seed/instance.ts'
@@ -13,6 +13,8 @@ const outDir = process.env['PICTURES_DIR'] ?? new URL('../docs/images/panel/', i
 const { pages } = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8')) as {
   readonly pages: readonly string[]
 }
+const FIGURES_MS = 150_000
+const VISITS_EVERY_MS = 4_000
 const wanted = process.argv.slice(2)
 
 /** Colours and window of a picture. */
@@ -47,6 +49,14 @@ async function targetsOf(page: Page): Promise<readonly (readonly [name: string, 
   return [['login', '/__svc/admin/login'], ['overview', '/__svc/admin'], ['dashboard', '/__svc/obs/dashboard'], ...admin]
 }
 
+async function hasFigures(page: Page, url: string): Promise<boolean> {
+  await visit(url)
+  // Visitors come in their own time.
+  await new Promise((resolve) => setTimeout(resolve, VISITS_EVERY_MS))
+  const script = "fetch('/__svc/obs/summary').then((answer) => answer.json()).then(({ traffic }) => traffic.error_ratio !== null)"
+  return (await page.evaluate(script)) === true
+}
+
 async function take(page: Page, file: string): Promise<number> {
   const bytes = palettePng(readPng(await page.screenshot({ animations: 'disabled' })))
   writeFileSync(file, bytes)
@@ -58,6 +68,8 @@ async function takeAll(browser: Browser, url: string, password: string): Promise
   await page.goto(`${url}/__svc/admin/login`)
   await logIn(page, 'alice', password)
   await page.waitForURL('**/__svc/admin')
+  // The figures of the moment are those of the last full minute.
+  await waitFor('figures of a minute', () => hasFigures(page, url), FIGURES_MS)
   const visitor = await (await browser.newContext()).newPage()
   for (const [name, path] of await targetsOf(page)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue

@@ -65,7 +65,7 @@ export async function writeTraffic(stateDir: string, nowMs: number): Promise<voi
   mkdirSync(join(stateDir, 'analytics'), { recursive: true })
   analytics.start()
   const random = numbers(7)
-  for (let minute = 0; minute < MINUTES; minute++) {
+  for (let minute = 0; minute <= MINUTES; minute++) {
     const writer = new TrafficWriter(TOP_NAMES)
     for (const one of usual) writer.add(minuteOf(one, minute, random))
     analytics.add({ at: clock.now(), bytes: writer.take() })

@@ -199,6 +199,16 @@ export async function visit(url: string): Promise<void> {
   await fetchHttp(`${url}/xmlrpc.php`, { host: 'blog.localhost', method: 'POST' })
 }
 
+/** Runs a task as the operator alice does. */
+async function runTask(url: string, name: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ username: 'alice', password: PASSWORD })
+  const login = await fetchHttp(`${url}/__svc/admin/api/login`, { method: 'POST', headers, body })
+  const { token } = JSON.parse(login.text)
+  const own = { ...headers, authorization: `Bearer ${token}` }
+  await fetchHttp(`${url}/__svc/admin/api/tasks/${name}/run`, { method: 'POST', headers: own })
+}
+
 /** A server after an eventful hour, for pictures of its panel and reviews of it. */
 export async function startBusyInstance(t: Cleanup): Promise<Server & { readonly password: string }> {
   const dir = tempDir(t, 'panel-seed')
@@ -226,5 +236,6 @@ export async function startBusyInstance(t: Cleanup): Promise<Server & { readonly
     })
   for (const name of ['shop-42', 'shop-43']) await send('POST', 'deploy', { site: 'shop', source: join(dir, 'releases', name) })
   await visit(url)
+  for (const task of ['nightly-export', 'refresh-stock']) await runTask(url, task)
   return { ...server, url, password: PASSWORD }
 }

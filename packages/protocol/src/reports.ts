@@ -13,6 +13,10 @@ const routeInfo = guard.object({
   pattern: guard.string,
   kind: guard.oneOf('page', 'handler', 'metadata'),
   file: guard.string,
+  /** Declared storage of its responses. Undefined: their data decide. */
+  cache: guard.optional(
+    guard.object({ mode: guard.oneOf('never', 'until_purged', 'timed'), secs: guard.optional(guard.number) }),
+  ),
 })
 
 /** State of a site's app directory. */

@@ -40,7 +40,12 @@ export const isolateSchema = () =>
 
 /** A route of a site. */
 export const routeSchema = () =>
-  z.object({ pattern: z.string(), kind: z.enum(['page', 'handler', 'metadata']), file: z.string() })
+  z.object({
+    pattern: z.string(),
+    kind: z.enum(['page', 'handler', 'metadata']),
+    file: z.string(),
+    cache: z.optional(z.object({ mode: z.enum(['never', 'until_purged', 'timed']), secs: z.optional(z.number()) })),
+  })
 
 /** A server of a vhost file. */
 export const vhostSchema = () => {

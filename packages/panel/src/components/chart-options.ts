@@ -1,5 +1,6 @@
 import type UPlot from 'uplot'
 import { quantity, type Unit } from '../format/quantity.ts'
+import { axisTime } from '../format/relative-time.ts'
 
 /** Something that happened at a time. */
 export interface Mark {
@@ -61,6 +62,13 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, marks: readonly Mark[], colou
   ctx.restore()
 }
 
+/** The times of an axis, each once: a day has several ticks. */
+function timesOf(ticks: readonly number[]): string[] {
+  const spanMs = ((ticks.at(-1) ?? 0) - (ticks[0] ?? 0)) * 1000
+  const texts = ticks.map((tick) => axisTime(tick * 1000, spanMs))
+  return texts.map((text, index) => (text === texts[index - 1] ? '' : text))
+}
+
 export function optionsOf({ unit, labels, marks, onPoint, palette, width }: PlotOptions): UPlot.Options {
   const axis = { stroke: palette.text, grid: { stroke: palette.grid, width: 1 }, ticks: { stroke: palette.grid, width: 1 } }
   return {
@@ -69,7 +77,10 @@ export function optionsOf({ unit, labels, marks, onPoint, palette, width }: Plot
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => quantity(tick, unit).text) }],
+    axes: [
+      { ...axis, values: (_plot, ticks) => timesOf(ticks) },
+      { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => quantity(tick, unit).text) },
+    ],
     series: [
       {},
       ...labels.map((label, index) => ({

@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly isFigure?: boolean
   /** Left out on a phone. */
   readonly isMinor?: boolean
+  /** Buttons: in view on a phone, too. */
+  readonly isAction?: boolean
   /** Takes the room that the others leave. */
   readonly isWide?: boolean
 }
@@ -69,8 +71,8 @@ export function Table<Row>(props: TableProps<Row>) {
     : { first: 0, end: sorted.length }
   const onScroll = ({ currentTarget: { scrollTop: top, clientHeight: height } }: { readonly currentTarget: HTMLElement }) =>
     setScroll({ top, height })
-  const classOf = ({ isFigure, isMinor, isWide }: Column<Row>) =>
-    `${isFigure ? 'figure' : ''} ${isMinor ? 'minor' : ''} ${isWide ? 'wide' : ''}`
+  const classOf = ({ isFigure, isMinor, isWide, isAction }: Column<Row>) =>
+    `${isFigure ? 'figure' : ''} ${isMinor ? 'minor' : ''} ${isWide ? 'wide' : ''} ${isAction ? 'action' : ''}`
   return (
     <section
       class={`table-box ${isVirtual ? 'table-virtual' : ''}`}

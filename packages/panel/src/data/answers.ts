@@ -19,7 +19,13 @@ interface StoreShare {
 
 /** `GET sites/<id>`. */
 export interface SiteDetails extends SiteFacts {
-  readonly routes: ReadonlyArray<{ readonly pattern: string; readonly kind: string; readonly file: string }> | null
+  readonly routes: ReadonlyArray<{
+    readonly pattern: string
+    readonly kind: string
+    readonly file: string
+    /** Declared storage of its responses. */
+    readonly cache?: { readonly mode: 'never' | 'until_purged' | 'timed'; readonly secs?: number }
+  }> | null
   readonly problems: readonly string[]
   readonly isolates: ReadonlyArray<{
     readonly host: string

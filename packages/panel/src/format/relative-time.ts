@@ -16,5 +16,13 @@ export function relativeTime(atMs: number, nowMs: number): string {
 
 /** Date and time in the local zone, with the zone. */
 export function absoluteTime(atMs: number): string {
-  return new Date(atMs).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'long' })
+  return new Date(atMs).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
+}
+
+const DAY_MS = 86_400_000
+
+/** A time on the axis of a chart: hours and minutes, or the day where the chart spans several. */
+export function axisTime(atMs: number, spanMs: number): string {
+  const options = spanMs > 2 * DAY_MS ? ({ day: 'numeric', month: 'short' } as const) : ({ timeStyle: 'short' } as const)
+  return new Date(atMs).toLocaleString('en-GB', options)
 }

@@ -38,10 +38,20 @@ const times = [
   ['168', 'last 7 days'],
 ] as const
 
+/** An endpoint without the part that all have. */
+function shortAction(action: string): string {
+  return action.replace(/\/(?:__svc\/)?(?:admin\/)?api\//, '')
+}
+
 const columns: readonly Column<Entry>[] = [
   { name: 'at', title: 'Time', sortBy: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
   { name: 'user', title: 'User', sortBy: ({ username }) => username, cell: ({ username }) => username },
-  { name: 'action', title: 'Operation', sortBy: ({ action }) => action, cell: ({ action }) => <code>{action}</code> },
+  {
+    name: 'action',
+    title: 'Operation',
+    sortBy: ({ action }) => action,
+    cell: ({ action }) => <code title={action}>{shortAction(action)}</code>,
+  },
   { name: 'target', title: 'On', cell: ({ target }) => <code title={target}>{target}</code> },
   {
     name: 'result',

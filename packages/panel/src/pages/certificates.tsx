@@ -50,6 +50,7 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Certificate>[
     {
       name: 'renew',
       title: 'Renewal',
+      isAction: true,
       cell: ({ names: [host], source }) =>
         source !== 'acme' || host === undefined ? (
           'by you'

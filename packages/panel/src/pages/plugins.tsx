@@ -70,6 +70,7 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Plugin>[] {
     {
       name: 'switch',
       title: 'Service',
+      isAction: true,
       cell: ({ name, state }) => {
         const isActive = state === 'active'
         return (

@@ -60,6 +60,7 @@ function columnsFor(api: Api, budget: number, reload: () => void): readonly Colu
     {
       name: 'unblock',
       title: 'Budget',
+      isAction: true,
       cell: ({ client }) => (
         <ActionButton
           needs="super_admin"

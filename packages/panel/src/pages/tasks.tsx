@@ -93,6 +93,7 @@ function columnsFor(api: Api, open: (name: string) => void, reload: () => void):
     {
       name: 'actions',
       title: 'Actions',
+      isAction: true,
       cell: (task) => (
         <>
           <ActionButton needs="super_admin" onDone={reload} action={runOf(api, task)} />

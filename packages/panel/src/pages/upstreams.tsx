@@ -99,6 +99,7 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Member>[] {
     {
       name: 'switch',
       title: 'Service',
+      isAction: true,
       cell: (member) => <ActionButton needs="super_admin" onDone={reload} action={switchOf(api, member)} />,
     },
   ]

@@ -40,6 +40,7 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Login>[] {
     {
       name: 'end',
       title: 'Access',
+      isAction: true,
       cell: ({ jti, kind, username }) => (
         <ActionButton
           needs="super_admin"

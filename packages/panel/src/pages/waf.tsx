@@ -94,6 +94,7 @@ function ruleColumns(api: Api, reload: () => void): readonly Column<Rule>[] {
     {
       name: 'remove',
       title: 'Change',
+      isAction: true,
       cell: ({ id, action }) => (
         <ActionButton
           needs="tenant_admin"

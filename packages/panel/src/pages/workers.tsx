@@ -95,12 +95,13 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Process>[] {
       sortBy: ({ connections }) => connections ?? -1,
       cell: ({ connections }) => (connections === undefined ? '' : <Quantity value={connections} unit="count" />),
     },
-    { name: 'sites', title: 'Own site', cell: ({ sites }) => sites?.join(', ') ?? '', isMinor: true },
+    { name: 'sites', title: 'Sites', cell: ({ sites }) => sites?.join(', ') ?? '', isMinor: true },
     { name: 'generation', title: 'Configuration', isFigure: true, cell: ({ generation }) => generation ?? '', isMinor: true },
     { name: 'pid', title: 'Process id', isFigure: true, sortBy: ({ pid }) => pid, cell: ({ pid }) => pid, isMinor: true },
     {
       name: 'restart',
       title: 'Replace',
+      isAction: true,
       cell: (process) => <ActionButton needs="super_admin" onDone={reload} action={restartOne(api, process)} />,
     },
   ]

@@ -9,6 +9,7 @@ import { Time } from '../components/time.tsx'
 import type { SiteDetails, SiteRelease } from '../data/answers.ts'
 import { useServices } from '../data/services.ts'
 import { useResource } from '../data/use-resource.ts'
+import { quantity } from '../format/quantity.ts'
 
 type Route = NonNullable<SiteDetails['routes']>[number]
 type Isolate = SiteDetails['isolates'][number]
@@ -30,10 +31,25 @@ export function Problems({ problems }: { readonly problems: readonly string[] })
   )
 }
 
+/** The declared storage of the responses of a route, in words. */
+function cacheText({ cache, kind }: Route): string {
+  switch (cache?.mode) {
+    case 'never':
+      return 'never'
+    case 'until_purged':
+      return 'until purged'
+    case 'timed':
+      return `for ${quantity(cache.secs, 'secs').text}`
+    case undefined:
+      return kind === 'metadata' ? 'as its file' : 'as its data allow'
+  }
+}
+
 const routeColumns: readonly Column<Route>[] = [
   { name: 'pattern', title: 'Path', sortBy: ({ pattern }) => pattern, cell: ({ pattern }) => <code>{pattern}</code> },
   { name: 'kind', title: 'Kind', sortBy: ({ kind }) => kind, cell: ({ kind }) => kind },
-  { name: 'file', title: 'File', cell: ({ file }) => <code title={file}>{file}</code> },
+  { name: 'cache', title: 'Stored', sortBy: cacheText, cell: cacheText },
+  { name: 'file', title: 'File', cell: ({ file }) => <code title={file}>{file}</code>, isMinor: true },
 ]
 
 export function Routes({ routes }: { readonly routes: SiteDetails['routes'] }) {
@@ -127,6 +143,7 @@ export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
     {
       name: 'action',
       title: 'Action',
+      isAction: true,
       cell: ({ id: release, live, state, created_at: at }) =>
         live || state === 'failed' ? null : (
           <ActionButton needs="tenant_admin" action={rollback(release, at < liveSince)} onDone={done} />

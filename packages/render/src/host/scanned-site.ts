@@ -48,7 +48,7 @@ export class ScannedSite {
     try {
       const { routes, problems } = await this.current()
       return {
-        routes: routes.map(({ pattern, kind, file }) => ({ pattern, kind, file })),
+        routes: routes.map(({ pattern, kind, file, cache }) => ({ pattern, kind, file, ...(cache && { cache }) })),
         problems: problems.map((problem) => ({ severity: problem.severity, text: problemText(problem) })),
         hasStaticParams: routes.some((route) => route.hasStaticParams),
       }

@@ -81,6 +81,9 @@ export interface SlotParam {
   readonly index: number
 }
 
+/** Declared storage of the responses of a route: never, until they are purged, or for some seconds. */
+export type RouteCache = { readonly mode: 'never' | 'until_purged' } | { readonly mode: 'timed'; readonly secs: number }
+
 /** One URL pattern and what answers it. */
 export interface Route {
   /** Unique within the manifest: kind, a colon, pattern; e.g. "page:/blog/[slug]". */
@@ -98,6 +101,8 @@ export interface Route {
   readonly slotParams: readonly SlotParam[]
   /** True if a module of it exports `generateStaticParams`: its parameters are known in advance. */
   readonly hasStaticParams: boolean
+  /** The declared time for which responses are stored, the shortest of page and layouts. Undefined: none is, and their data decide. */
+  readonly cache?: RouteCache
   /** Set when more than one file claims this URL: the message to answer with, status 500, instead of guessing. */
   readonly problem?: string
 }

@@ -45,6 +45,9 @@ const routeFields = guard.object({
   metadata: guard.nullable(metadataFile),
   slotParams: guard.arrayOf(guard.object({ name: guard.string, index: guard.number })),
   hasStaticParams: guard.boolean,
+  cache: guard.optional(
+    guard.object({ mode: guard.oneOf('never', 'until_purged', 'timed'), secs: guard.optional(guard.number) }),
+  ),
   problem: guard.optional(guard.string),
 })
 const route: Guard<Route> = (value, path) => routeFields(value, path) as Route

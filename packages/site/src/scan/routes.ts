@@ -1,5 +1,6 @@
-import type { PatternSegment, Route, SegmentNode, SiteProblem, SlotParam } from '../manifest/manifest.ts'
+import type { PatternSegment, Route, RouteCache, SegmentNode, SiteProblem, SlotParam } from '../manifest/manifest.ts'
 import { isStaticPattern, spellPattern } from '../manifest/pattern.ts'
+import type { ModuleSurvey } from '../tree/module-survey.ts'
 import { isPatternSegment, parseSegmentName } from '../tree/segment-name.ts'
 import type { Claim } from './claims.ts'
 import { findAmbiguities, groupByUrl, type UrlClaims } from './conflicts.ts'
@@ -12,6 +13,8 @@ interface RouteSources {
   readonly appDir: string
   /** True if a module exports `generateStaticParams`. */
   readonly hasStaticParams: (file: string) => boolean
+  /** Facts of a module. */
+  readonly look: (file: string) => Pick<ModuleSurvey, 'revalidate' | 'dynamic'> | undefined
   /** Receives the conflicts between the claims. */
   readonly problems: SiteProblem[]
 }
@@ -56,7 +59,7 @@ function withinLimits(routes: Route[], { appDir, problems }: RouteSources): Rout
   return left > 0 ? routes.slice(0, count) : routes
 }
 
-/** Modules of a route that may name its parameters. */
+/** Modules of a route that may name its parameters, or say how long it is stored. */
 function filesWithParams(file: string, tree: SegmentNode | null): string[] {
   if (tree === null) return [file]
   const files: string[] = []
@@ -74,9 +77,16 @@ function routeOf(group: UrlClaims, sources: RouteSources, emptySlots: Map<string
   const problem = group.problem === undefined ? {} : { problem: sentenceOf(group.problem) }
   const hasStaticParams = (tree: SegmentNode | null) =>
     kind !== 'metadata' && !isStaticPattern(segments) && filesWithParams(file, tree).some(sources.hasStaticParams)
+  const cache = (tree: SegmentNode | null) => (kind === 'metadata' ? {} : declaredCache(filesWithParams(file, tree), sources))
   const base = { id: `${kind}:${pattern}`, pattern, segments, kind, file, metadata, ...problem }
   if (kind !== 'page') {
-    return Object.freeze({ ...base, tree: null, slotParams: Object.freeze([]), hasStaticParams: hasStaticParams(null) })
+    return Object.freeze({
+      ...base,
+      ...cache(null),
+      tree: null,
+      slotParams: Object.freeze([]),
+      hasStaticParams: hasStaticParams(null),
+    })
   }
   const tree = sources.trees.build(segments)
   if (tree === undefined || tree.fit === 'none') {
@@ -89,7 +99,27 @@ function routeOf(group: UrlClaims, sources: RouteSources, emptySlots: Map<string
   const survey = surveyTree(tree.node, segments)
   for (const slot of survey.emptySlots) emptySlots.set(slot, [...(emptySlots.get(slot) ?? []), pattern])
   const { node } = tree
-  return Object.freeze({ ...base, tree: node, slotParams: survey.slotParams, hasStaticParams: hasStaticParams(node) })
+  return Object.freeze({
+    ...base,
+    ...cache(node),
+    tree: node,
+    slotParams: survey.slotParams,
+    hasStaticParams: hasStaticParams(node),
+  })
+}
+
+/** The shortest declared time of modules. */
+function declaredCache(files: readonly string[], { look }: RouteSources): { readonly cache?: RouteCache } {
+  const declared = files.flatMap((file) => look(file) ?? [])
+  const times = declared.flatMap(({ revalidate }) => (typeof revalidate === 'number' ? [revalidate] : []))
+  const shortest = times.length === 0 ? undefined : Math.min(...times)
+  const isNever = shortest === 0 || declared.some(({ dynamic }) => dynamic === 'force-dynamic')
+  if (isNever) return { cache: { mode: 'never' } }
+  if (shortest !== undefined) return { cache: { mode: 'timed', secs: shortest } }
+  const isKept = declared.some(
+    ({ dynamic, revalidate }) => revalidate === false || dynamic === 'force-static' || dynamic === 'error',
+  )
+  return isKept ? { cache: { mode: 'until_purged' } } : {}
 }
 
 function isCatchAll(segments: readonly PatternSegment[]): boolean {

@@ -48,7 +48,7 @@ export function scanSite(options: ScanOptions): SiteManifest {
   const claims = collectClaims(tree, problems)
   const trees = new PageTrees(tree, claims.metadataByDirectory)
   const hasStaticParams = (file: string) => files.exports(file, STATIC_PARAMS)
-  const routes = buildRoutes({ claims: claims.list, trees, appDir, hasStaticParams, problems })
+  const routes = buildRoutes({ claims: claims.list, trees, appDir, hasStaticParams, look: (file) => files.look(file), problems })
   return seal({ routes, notFound: trees.notFound(), globalError: tree.files.get('global-error') ?? null }, context.seen)
 }
 
