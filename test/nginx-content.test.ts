@@ -35,7 +35,7 @@ const files = {
 
 const conf = `
 map $arg_e $lifetime { long 1y; none off; default epoch; }
-server { listen {on0}; server_name a.test; root {dir};
+server { listen {on0}; server_name a.test; root {dir}; merge_slashes off;
   location /main/ { alias {dir}/; }
   location /own/ { types { application/x-foo foo FOO2; text/x-html html; } alias {dir}/; }
   location /own-default/ { types { application/x-foo foo; } default_type application/x-rest; alias {dir}/; }
@@ -93,6 +93,8 @@ server { listen {on0}; server_name a.test; root {dir};
   location /gz-always/ { gzip_static always; gzip_vary on; alias {dir}/coded/; }
   location /gz-proxied/ { gzip_static on; gzip_proxied any; alias {dir}/coded/; }
   location /br/ { brotli_static on; gzip_static on; gzip_vary on; alias {dir}/coded/; }
+  location /slashes/ { return 200 "$uri"; }
+  location ~ ^/.*//kept { return 200 "kept $uri"; }
   location /up/ { types { } default_type text/x-never; proxy_pass http://{echo}/; }
   location /in-if/ { types { text/x-out foo; } if ($arg_on) { add_header X-If 1; } alias {dir}/; }
 }
@@ -225,6 +227,21 @@ const defaults: readonly Case[] = [
   })),
   ...[500, 501, 503, 505, 506, 507, 508, 599].map((status) => ({ target: `/s/${status}` })),
   { target: '/charset-default/none' },
+  ...[
+    'a//b',
+    '/a',
+    'a//',
+    '..//main/a.txt',
+    'a//../b',
+    'a//..',
+    './/./a',
+    '/../../main/a.txt',
+    '%2F/a',
+    'x//kept',
+    '//',
+    '/..//..',
+  ].map((path) => ({ target: `/slashes/${path}` })),
+  ...['//main/a.txt', '/main//a.txt', '/main///', '//'].map((target) => ({ target })),
   ...conditional,
   ...listings,
   ...coded,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import type { Cleanup } from '@svc/testkit'
 import type { EngineName } from '../../engine/test/start-engine.ts'
@@ -96,5 +97,37 @@ for (const engine of engineNames) {
     const text = await ask(t, port, 'GET / HTTP/1.1\r\nTE: trailers\r\nConnection: TE, close')
     // Engine uws has no trailers, and gives the length where all of a last response is there at once.
     assert.match(text, engine === 'node' ? /0\r\nx-b: c\r\n\r\n$/i : /\r\nContent-Length: 4\r\n\r\nbody$/)
+  })
+}
+
+for (const engine of engineNames) {
+  test(`${engine}: a client that stalls is cut after the times of its location`, async (t) => {
+    const { promise: upstreamClosed, resolve } = Promise.withResolvers<void>()
+    const upstream = createServer((request, response) => {
+      const chunk = Buffer.alloc(64 * 1024)
+      const pump = () => {
+        while (response.write(chunk));
+      }
+      if (request.method === 'GET') response.on('close', resolve)
+      response.on('drain', pump)
+      request.resume().on('end', pump)
+    }).listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    t.after(() => {
+      upstream.closeAllConnections()
+      upstream.close()
+    })
+    const address = `127.0.0.1:${(upstream.address() as AddressInfo).port}`
+    const times = 'client_body_timeout 500ms; send_timeout 500ms;'
+    const { port } = await startProxy(t, `location / { ${times} proxy_pass http://${address}; }`, { engine })
+    const reader = connect({ port, host: '127.0.0.1' })
+    t.after(() => reader.destroy())
+    reader.on('error', () => reader.destroy())
+    reader.pause()
+    reader.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    // The rest of the body never comes.
+    const [statusLine = ''] = (await ask(t, port, 'POST / HTTP/1.1\r\nContent-Length: 10')).split('\r\n')
+    assert.match(statusLine, /^(?:HTTP\/1\.1 408 .*)?$/)
+    await upstreamClosed
   })
 }

@@ -56,6 +56,7 @@ export abstract class EngineExchange<
   protected watchedSince = 0
   protected hasAnswerLimit = true
   #hasBodyLimit = true
+  #stallLimits: { readonly bodyMs: number | undefined; readonly sendMs: number | undefined } | undefined
   #request: EngineRequest | undefined
   #onClosed: ((isAborted: boolean) => void) | undefined
 
@@ -111,6 +112,10 @@ export abstract class EngineExchange<
     this.#hasBodyLimit = false
   }
 
+  limitStalls(limits: { readonly bodyMs: number | undefined; readonly sendMs: number | undefined }): void {
+    this.#stallLimits = limits
+  }
+
   /** Answers in place of the application and closes the connection. Does nothing once the response has begun. */
   refuse(status: number, code: string, failure?: Error): void {
     if (this.isOver || this.answeredBy !== undefined) return
@@ -139,8 +144,8 @@ export abstract class EngineExchange<
     if (this.lingering?.isPending === true) this.lingering.check(now, this.received?.receivedBytes ?? 0)
     else if (this.answeredBy === undefined) {
       if (this.#isLate(now, requestTimeoutMs)) this.#expire()
-    } else if (now - (this.blockedSince ?? now) > idleTimeoutMs) this.cut()
-    else if (this.received?.hasStalled(now, this.watchedSince, requestTimeoutMs) === true) this.cut()
+    } else if (now - (this.blockedSince ?? now) > (this.#stallLimits?.sendMs ?? idleTimeoutMs)) this.cut()
+    else if (this.received?.hasStalled(now, this.watchedSince, this.#stallLimits?.bodyMs ?? requestTimeoutMs) === true) this.cut()
   }
 
   /** Since when (monotonic ms) the peer takes nothing of the response, or undefined. */
@@ -198,7 +203,9 @@ export abstract class EngineExchange<
 
   #isLate(now: number, limitMs: number): boolean {
     const { received } = this
-    if (received?.isOpen === true && !this.#hasBodyLimit) return received.hasStalled(now, this.watchedSince, limitMs)
+    const bodyMs = this.#stallLimits?.bodyMs
+    if (received?.isOpen === true && (!this.#hasBodyLimit || bodyMs !== undefined))
+      return received.hasStalled(now, this.watchedSince, bodyMs ?? limitMs)
     return (this.hasAnswerLimit || received?.isOpen === true) && now - this.watchedSince > limitMs
   }
 

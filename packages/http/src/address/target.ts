@@ -79,15 +79,19 @@ function rebuilt(path: string): string | undefined {
   return decoded === undefined ? undefined : withoutDotSegments(decoded, true)
 }
 
-/** Merges slashes first: `/a//../b` is `/b`. Undefined for dot segments above the root, unless those stay at the root. */
-function withoutDotSegments(path: string, staysAtRoot: boolean): string | undefined {
+/**
+ * Merges slashes first, unless they are kept: `/a//../b` is `/b`, or else `/a/b`. Undefined for dot segments above the root, unless
+ * those stay at the root.
+ */
+function withoutDotSegments(path: string, staysAtRoot: boolean, mergesSlashes = true): string | undefined {
   const kept: string[] = []
   let isDirectory = false
-  for (const segment of path.split('/')) {
+  const [, ...segments] = path.split('/')
+  for (const [index, segment] of segments.entries()) {
     isDirectory = segment === '' || segment === '.' || segment === '..'
     if (segment === '..') {
       if (kept.pop() === undefined && !staysAtRoot) return undefined
-    } else if (!isDirectory) kept.push(segment)
+    } else if (!isDirectory || (segment === '' && !mergesSlashes && index < segments.length - 1)) kept.push(segment)
   }
   if (kept.length === 0) return '/'
   return isDirectory ? `/${kept.join('/')}/` : `/${kept.join('/')}`
@@ -115,7 +119,7 @@ function decodeUnreserved(path: string): string | undefined {
 
 /** The path of a request as vhosts read it. One character for each byte (latin-1). */
 interface DecodedPath {
-  /** Escapes decoded, runs of "/" merged, dot segments removed. */
+  /** Escapes decoded, runs of "/" merged unless they are kept, dot segments removed. */
   readonly path: string
   /** True if escapes or a plus sign stood in it: parts of it are escaped again where they go into a URL. */
   readonly isQuoted: boolean
@@ -127,7 +131,7 @@ const PLUS = 0x2b
  * Decodes a path as sent, as nginx does: an escaped slash or dot counts as one. Undefined where nginx refuses it with 400: an
  * escape of NUL or one without digits, or dot segments that lead above the root. Costs one scan when there is nothing to do.
  */
-export function decodePath(rawPath: string): DecodedPath | undefined {
+export function decodePath(rawPath: string, mergesSlashes = true): DecodedPath | undefined {
   let isPlain = rawPath.charCodeAt(0) === SLASH
   let isQuoted = false
   let previous = 0
@@ -142,7 +146,7 @@ export function decodePath(rawPath: string): DecodedPath | undefined {
   }
   if (isPlain) return { path: rawPath, isQuoted }
   const decoded = decodeEscapes(rawPath)
-  const path = decoded === undefined ? undefined : withoutDotSegments(decoded, false)
+  const path = decoded === undefined ? undefined : withoutDotSegments(decoded, false, mergesSlashes)
   return path === undefined ? undefined : { path, isQuoted }
 }
 

@@ -146,6 +146,11 @@ export interface HttpExchange {
   respond(head: ResponseHead, body?: Uint8Array): void
   /** Sends the head and returns a writer for the body. */
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter
+  /**
+   * Limits in milliseconds in place of those of the engine: how long the sender of the body, and the receiver of the response, may
+   * stall.
+   */
+  limitStalls?(limits: { readonly bodyMs: number | undefined; readonly sendMs: number | undefined }): void
   /** Closes the connection without a response, or with a part of it, where it is one of a client. */
   cut?(): void
   /** Called once when the exchange ends: response written, or client gone (then `true`). At most one listener. */

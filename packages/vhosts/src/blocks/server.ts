@@ -1,3 +1,4 @@
+import { mergeSlashes } from '../directives/answers.ts'
 import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
 import * as serving from '../directives/serving.ts'
 import type { ContentSpec, ServerSpec } from '../spec/spec.ts'
@@ -62,6 +63,7 @@ export class ServerReader {
       name: first?.text ?? '',
       certificate: this.#certificate(),
       minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
+      mergesSlashes: level.value(mergeSlashes) ?? true,
       rewrites: reader.steps(level, undefined),
       // Its rewriting runs before a location is looked for, and not once more where none is found.
       fallback: settingsOf(level, inheritedContent(level, serverApp), []),

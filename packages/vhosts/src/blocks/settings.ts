@@ -65,6 +65,12 @@ function compressionOf(level: Level, content: ContentSpec): LocationSettings['co
   return gzipTerms(level)
 }
 
+function stallLimits(level: Level): LocationSettings['stallLimits'] {
+  const bodyMs = level.value(answers.clientBodyTimeout)
+  const sendMs = level.value(answers.sendTimeout)
+  return bodyMs === undefined && sendMs === undefined ? undefined : { bodyMs, sendMs }
+}
+
 /** Settings for requests of a level: its own directives, and those that it inherits. */
 export function settingsOf(level: Level, content: ContentSpec, rewrites: readonly RewriteStep[]): LocationSettings {
   return {
@@ -81,6 +87,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     access: level.nearest(answers.allow),
     satisfiesAny: level.value(answers.satisfy) === 'any',
     authBasic: authBasic(level),
+    stallLimits: stallLimits(level),
     hasCacheStatus: level.value(answers.svcCacheStatus) ?? content.kind === 'app',
     maxBodyBytes: level.value(answers.clientMaxBodySize) ?? (content.kind === 'app' ? undefined : MAX_BODY_BYTES),
     guard: guardOf(level),

@@ -96,6 +96,15 @@ export const clientMaxBodySize = rule('client_max_body_size', {
   parse: (call) => parseSize(call.arg(0)) ?? call.invalidValue(0, 'expected a size such as 512k, 10m or 1g'),
 })
 
+/** `merge_slashes`. */
+export const mergeSlashes = rule('merge_slashes', { in: ['main', 'server'], args: 1, parse: (call) => call.flag(0) })
+
+/** `client_body_timeout`, in milliseconds. */
+export const clientBodyTimeout = rule('client_body_timeout', { args: 1, parse: (call) => call.time(0) })
+
+/** `send_timeout`, in milliseconds. */
+export const sendTimeout = rule('send_timeout', { args: 1, parse: (call) => call.time(0) })
+
 /** `svc_cache_status`: if responses have the field Cache-Status. */
 export const svcCacheStatus = rule('svc_cache_status', { args: 1, parse: (call) => call.flag(0) })
 

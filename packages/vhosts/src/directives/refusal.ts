@@ -12,7 +12,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   gunzip: ['off'],
   ignore_invalid_headers: ['on'],
   limit_rate: ['0'],
-  merge_slashes: ['on'],
   mirror: ['off'],
   proxy_bind: ['off'],
   proxy_ignore_client_abort: ['off'],

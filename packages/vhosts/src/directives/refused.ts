@@ -3,7 +3,6 @@ import { byName } from './texts-by-name.ts'
 
 /** Directives whose absence would change answers or protection, by what to write instead. */
 const REFUSED = byName({
-  'set server.request_timeout_secs in the config file': 'client_body_timeout client_header_timeout',
   'the upstream sees no certificate of this server; use an upstream that needs none':
     'proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_password_file',
   'the name of the host in proxy_pass is verified and sent': 'proxy_ssl_name',
@@ -25,10 +24,8 @@ const REFUSED = byName({
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
-  'slashes are always merged': 'merge_slashes',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
     'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
-  'the server drops slow clients by its own limits': 'send_timeout',
   'use map with patterns': 'split_clients',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',

@@ -74,6 +74,8 @@ export interface ServerSpec {
   readonly certificate: ServerCertificateSpec | undefined
   /** Of `ssl_protocols`; undefined: the version of the configuration. */
   readonly minTlsVersion: '1.2' | '1.3' | undefined
+  /** `merge_slashes`: false if runs of "/" in a path stay. */
+  readonly mergesSlashes: boolean
   /** `rewrite`, `return`, `set`, `break` and `if` of the server level, in their order. They run before a location is looked for. */
   readonly rewrites: readonly RewriteStep[]
   /** Settings where no location matches. Its `rewrites` are empty: those of the server have run. */
@@ -122,6 +124,8 @@ export interface LocationSettings {
   /** `satisfy any`: one of `access` and `authBasic` is enough. */
   readonly satisfiesAny: boolean
   readonly authBasic: { readonly realm: Template; readonly userFile: Template } | undefined
+  /** `client_body_timeout` and `send_timeout`: how long a client may stall, in milliseconds. undefined: as long as elsewhere. */
+  readonly stallLimits: { readonly bodyMs: number | undefined; readonly sendMs: number | undefined } | undefined
   /** True if responses have the field Cache-Status. */
   readonly hasCacheStatus: boolean
   readonly guard: GuardSpec

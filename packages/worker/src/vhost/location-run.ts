@@ -105,6 +105,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     const { context } = this.state
     super.comeTo(location)
     const { compression } = location
+    if (location.settings.stallLimits !== undefined) context.exchange.limitStalls?.(location.settings.stallLimits)
     context.hasPlainErrors = location.settings.content.kind !== 'app'
     context.hidesCacheStatus = !location.settings.hasCacheStatus
     context.mayCompress = location.settings.compression !== 'off'

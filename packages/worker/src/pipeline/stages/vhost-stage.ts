@@ -112,7 +112,7 @@ export class LocationStage implements Stage {
   run(context: RequestContext): StageResult | Promise<StageResult> {
     const { vhost } = context
     if (vhost === undefined) return 'next'
-    const path = decodePath(context.request.rawPath)
+    const path = decodePath(context.request.rawPath, vhost.server.mergesSlashes)
     if (path === undefined) {
       context.hasPlainErrors = vhost.server.fallback.content.kind !== 'app'
       sendError(context, { status: 400, code: 'bad_request' })
