@@ -77,6 +77,7 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
     proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Uri "$uri|$args|$request_uri|$arg_a"; proxy_set_header X-Empty ""; proxy_set_header User-Agent ""; }
   location /host-fixed/ { proxy_pass http://{echo}/; proxy_set_header Host fixed.test; }
+  location /host-twice/ { proxy_pass http://{echo}/; proxy_set_header Host first.test; proxy_set_header Host second.test; }
   location /host-http/ { proxy_pass http://{echo}/; proxy_set_header Host $http_host; }
   location /host-proxy/ { proxy_pass http://echo/; proxy_set_header X-Proxy-Host $proxy_host; }
   location /v11/ { proxy_pass http://{echo}/; proxy_http_version 1.1; proxy_set_header Connection ""; }
@@ -186,6 +187,7 @@ const targets: Case[] = [
     '/rewritten-args/a%20b',
     '/headers/x?a=1',
     '/host-fixed/x',
+    '/host-twice/x',
     '/host-http/x',
     '/host-proxy/x',
   ],

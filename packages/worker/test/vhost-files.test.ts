@@ -99,6 +99,16 @@ test('no part of a request ends a line of an answer', async (t) => {
   }
 })
 
+test('the page of a redirect has no charset', async (t) => {
+  const server = await VhostServer.start(
+    t,
+    'server { listen {on0}; server_name a.test; charset utf-8; location /to { return 301 /x; } location /text { return 200 "x"; } }',
+  )
+  const { status, headers } = await server.get('/to')
+  assert.deepEqual([status, headers['content-type']?.includes('charset') ?? false], [301, false])
+  assert.equal((await server.get('/text')).headers['content-type'], 'text/plain; charset=utf-8')
+})
+
 test('an unreadable file is 403 and is reported when it is requested', { skip: process.getuid?.() === 0 }, async (t) => {
   const server = await VhostServer.start(t, conf, files)
   const { chmodSync } = await import('node:fs')

@@ -75,6 +75,8 @@ export class ProxiedFields {
     const fields: (readonly [string, string])[] = this.#setsHost ? [] : [['host', proxyHost]]
     for (const [place, { name }] of this.#set.entries()) {
       const text = texts[place]
+      // nginx sends a second Host as well, of which servers take the first or none.
+      if (name === 'host' && fields.some(([known]) => known === 'host')) continue
       if (text !== undefined && text !== '') fields.push([name, text])
     }
     if (this.#passesFields) for (const field of clientFields(exchange.context, this.#replaced)) fields.push(field)
