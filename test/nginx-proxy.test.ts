@@ -187,7 +187,6 @@ const targets: Case[] = [
     '/rewritten-args/a%20b',
     '/headers/x?a=1',
     '/host-fixed/x',
-    '/host-twice/x',
     '/host-http/x',
     '/host-proxy/x',
   ],
