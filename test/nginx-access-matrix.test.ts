@@ -1,7 +1,17 @@
+import { createHash } from 'node:crypto'
 import test from 'node:test'
+import { guardedRequests, guardedServers } from './nginx/access-matrix.ts'
 import { type Case, Differential } from './nginx/differential.ts'
 
 const conf = `
+geo $net { default out; 127.0.0.0/8 loop; 127.0.0.9 nine; 127.0.1.0/24 one; 127.0.1.128/25 half; delete 127.0.1.0/24; 10.1.2.3/8 ten; ::1/128 six; 2001:db8::/32 doc; }
+geo $arg_ip $of_arg { default none; 10.0.0.0/8 ten; 10.1.0.0/16 eleven; 255.255.255.255 broken; 2001:db8:1::/48 doc1; 2001:db8::/32 doc; 192.168.1.1 host; 192.168.1.1 twice; }
+geo $behind { default direct; proxy 127.0.0.0/8; proxy_recursive; 192.0.2.0/24 client; 127.0.0.0/8 proxy; }
+geo $behind_one { default direct; proxy 127.0.0.0/8; 192.0.2.0/24 client; 127.0.0.0/8 proxy; }
+map $net $by_geo { loop mapped; default other; }
+split_clients "$arg_id" $third { 33.3% one; 33.3% two; * three; }
+split_clients "$arg_id$http_x" $half { 0.5% tiny; 50% half; }
+split_clients $of_arg $split_of_geo { 50% a; * b; }
 server { listen {on0}; server_name a.test; svc_site a; root {dir};
   location = /ok { internal; return 204; }
   location = /ok-text { internal; return 200 "fine"; }
@@ -11,7 +21,7 @@ server { listen {on0}; server_name a.test; svc_site a; root {dir};
   location = /moved { internal; return 302 /elsewhere; }
   location = /broken { internal; return 500; }
   location = /shown { internal; error_page 404 =401 /no; return 404; }
-  location = /by-upstream { internal; proxy_set_header Content-Length "";
+  location = /by-upstream { internal; proxy_pass_request_body off; proxy_set_header Content-Length "";
     proxy_set_header X-Original-Uri $request_uri; proxy_set_header X-Method $request_method; proxy_pass http://{echo}/auth?$arg_echo; }
   location = /by-sub { internal; proxy_set_header X-Uri $uri; proxy_pass http://{echo}; }
   location = /by-args { internal; if ($original ~ a) { return 401; } return 204; }
@@ -52,6 +62,22 @@ server { listen {on0}; server_name a.test; svc_site a; root {dir};
   location /ar/any/up/ { satisfy any; auth_request /by-upstream; auth_basic realm; auth_basic_user_file {dir}/pw; alias {dir}/; }
   location /ar/all/ { auth_request /ok; auth_basic realm; auth_basic_user_file {dir}/pw; allow 127.0.0.0/8; deny all; alias {dir}/; }
 
+  location /geo { return 200 "$net|$of_arg|$behind|$behind_one|$by_geo"; }
+  location /geo-set { set $net mine; return 200 "$net"; }
+  location /geo-deny/ { if ($net = nine) { return 403; } alias {dir}/; }
+  location /split { return 200 "$third|$half|$split_of_geo"; }
+  location /ref/ { valid_referers none blocked server_names *.example.org www.example.* .both.test example.com/in/ ~secret\\d ~^path.test/a; add_header X-Bad "[$invalid_referer]" always; alias {dir}/;
+    location /ref/inherited/ { if ($invalid_referer) { return 403; } alias {dir}/; }
+    location /ref/own/ { valid_referers own.test; if ($invalid_referer) { return 403; } alias {dir}/; } }
+  location /ref-strict/ { valid_referers a.test; if ($invalid_referer) { return 403; } alias {dir}/; }
+  location /ref-patterns/ { valid_referers ~\\.net/; if ($invalid_referer) { return 403; } alias {dir}/; }
+  location /ref-none/ { return 200 "[$invalid_referer]"; }
+  location /sl/ { secure_link $arg_md5,$arg_expires; secure_link_md5 "$secure_link_expires$uri secret"; if ($secure_link = "") { return 403; } if ($secure_link = "0") { return 410; } alias {dir}/;
+    location /sl/inherited/ { if ($secure_link = "") { return 403; } return 200 "$secure_link"; } }
+  location /sl-plain/ { secure_link $arg_md5; secure_link_md5 "$uri secret"; return 200 "[$secure_link][$secure_link_expires]"; }
+  location /p/ { secure_link_secret word; if ($secure_link = "") { return 403; } rewrite ^ /secure/$secure_link; }
+  location /secure/ { internal; alias {dir}/; }
+
   location /le/deny/ { limit_except GET { deny all; } proxy_pass http://{echo}/; }
   location /le/post/ { limit_except POST put { deny all; } proxy_pass http://{echo}/; }
   location /le/pass/ { limit_except GET { proxy_pass http://unix:{socket}; } proxy_pass http://{echo}/get/; }
@@ -74,9 +100,15 @@ server { listen {on0}; server_name whole.test; root {dir}; auth_request /auth; a
   location /who { add_header X-Who "$who" always; alias {dir}/page.txt; }
   location /free/ { auth_request off; alias {dir}/; }
 }
-`
+${guardedServers}`
 
-const files = { 'page.txt': 'page\n', 'login.html': 'login\n', 'denied.html': 'denied\n', pw: 'me:{PLAIN}secret\n' }
+const files = {
+  'page.txt': 'page\n',
+  'login.html': 'login\n',
+  'denied.html': 'denied\n',
+  'empty/x': '',
+  pw: 'me:{PLAIN}secret\n',
+}
 const right = { Authorization: `Basic ${Buffer.from('me:secret').toString('base64')}` }
 const wrong = { Authorization: `Basic ${Buffer.from('me:guess').toString('base64')}` }
 
@@ -135,9 +167,92 @@ const limitedMethods: Case[] = [
   { target: '/le/users/x', method: 'POST', body: 'a=1', headers: wrong, status: 401 },
 ]
 
+const referers = [
+  ...['', 'a', 'http://', 'http://x', 'ftp://www.example.org/', 'https://www.example.org/', 'HTTP://WWW.Example.ORG:80/x'],
+  ...['http://example.org/', 'http://www.example.net/', 'http://www.example.a.b/', 'http://both.test', 'http://x.both.test/'],
+  ...['http://example.com/in/side', 'http://example.com/', 'http://example.com', 'http://a.test/page', 'http://b.a.test/'],
+  ...[
+    'http://host/secret1',
+    'http://host/secret',
+    'http://path.test/abc',
+    'http://path.test/b',
+    'http://own.test/',
+    'http://x.net/y',
+  ],
+  `http://${'a'.repeat(250)}.example.org/`,
+]
+
+const computed: Case[] = [
+  ...['127.0.0.1', '127.0.0.9', '127.0.1.5', '127.0.1.200'].flatMap((from) => [
+    { target: '/geo', from },
+    { target: '/geo-deny/page.txt', from },
+  ]),
+  ...['10.2.3.4', '10.1.3.4', 'x', '', '2001:db8::1', '2001:db8:1::1', '192.168.1.1', '::ffff:10.1.0.1'].map((ip) => ({
+    target: `/geo?ip=${ip}`,
+  })),
+  ...['192.0.2.1', '192.0.2.1, 127.0.0.5', '192.0.2.1, 198.51.100.1', 'x', '198.51.100.1, 192.0.2.9', '127.0.0.8'].map(
+    (value) => ({
+      target: '/geo',
+      headers: { 'X-Forwarded-For': value },
+    }),
+  ),
+  { target: '/geo?ip=010.1.1.1', differs: { body: 'an address with leading zeros is none' } },
+  { target: '/geo-set' },
+  ...Array.from({ length: 24 }, (_, id) => ({
+    target: `/split?id=${'user-'.slice(0, id % 6)}${id * 7919}`,
+    headers: { 'X-X': 'y' },
+  })),
+  { target: '/split?ip=10.1.1.1' },
+  { target: '/split?id=%C3%A4' },
+  ...[
+    '/ref/page.txt',
+    '/ref/inherited/page.txt',
+    '/ref/own/page.txt',
+    '/ref-strict/page.txt',
+    '/ref-patterns/page.txt',
+    '/ref-none/',
+  ].flatMap((target) => [{ target }, ...referers.map((Referer) => ({ target, headers: { Referer } }))]),
+  ...linkTargets(),
+]
+
+function md5(text: string, encoding: 'base64url' | 'hex'): string {
+  return createHash('md5').update(text, 'latin1').digest(encoding)
+}
+
+function linkTargets(): Case[] {
+  const [past, future] = [1_000_000_000, 4_000_000_000]
+  const link = (path: string, expires: number | string) =>
+    `${path}?md5=${md5(`${expires}${path} secret`, 'base64url')}&expires=${expires}`
+  const plain = md5('/sl-plain/x secret', 'base64url')
+  const targets = [
+    ...[future, past, 0, '', 'x', '-5', `${future}0000`].map((expires) => link('/sl/page.txt', expires)),
+    link('/sl/inherited/x', future),
+    ...['/sl/page.txt', `/sl/page.txt?md5=&expires=${future}`, link('/sl/page.txt', future).replace('md5=', 'md5=A')],
+    ...[
+      plain,
+      `${plain}==`,
+      `${plain}=x`,
+      `${plain}===`,
+      plain.slice(1),
+      `${plain},${future}`,
+      `${plain},0`,
+      plain.replace(/.$/, '+'),
+    ].map((text) => `/sl-plain/x?md5=${text}`),
+    `/p/${md5('page.txtword', 'hex')}/page.txt`,
+    `/p/${md5('page.txtword', 'hex').toUpperCase()}/page.txt`,
+    `/p/${md5('page.txtother', 'hex')}/page.txt`,
+    `/p/${md5('page.txt?a=1word', 'hex')}/page.txt?a=1`,
+    `/p/${md5('word', 'hex')}/`,
+    ...['/p/', '/p/x/page.txt', '/secure/page.txt'],
+  ]
+  return targets.map((target) => ({ target }))
+}
+
 test('access is checked as nginx checks it', async (t) => {
   const servers = await Differential.start(t, { conf, files })
   if (servers === undefined) return
   await t.test('auth_request', (t) => servers.compare(t, authRequests))
+  await t.test('geo, split_clients, valid_referers and secure_link', (t) => servers.compare(t, computed))
+  await t.test('every guard in every place', (t) => servers.compare(t, guardedRequests))
   await t.test('limit_except', (t) => servers.compare(t, limitedMethods))
 })

@@ -78,7 +78,7 @@ export function generationOf(
     loopToken: 'loop-token',
     moduleDir: join(cacheDir, 'modules'),
     listen: [],
-    web: { servers: [], upstreams: [], maps: [], limitZones: [], typeTables: [], recordsUpstreams: false },
+    web: { servers: [], upstreams: [], maps: [], computed: [], limitZones: [], typeTables: [], recordsUpstreams: false },
     tls: {},
   }
 }

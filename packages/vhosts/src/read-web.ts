@@ -1,6 +1,7 @@
 import { deepFreeze, Pacer, whyUnreadable } from '@svc/core'
 import { checkFormats } from './blocks/access-logs.ts'
 import { addressesOfUws, checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
+import { readGeo, readSplit } from './blocks/computed.ts'
 import { Level } from './blocks/level.ts'
 import { checkZones, readZones } from './blocks/limits.ts'
 import { checkMaps, readMap } from './blocks/map.ts'
@@ -8,14 +9,14 @@ import { type ServerDraft, ServerReader } from './blocks/server.ts'
 import { checkSiteNames, type SiteDraft, siteDrafts } from './blocks/site-drafts.ts'
 import { SiteIds } from './blocks/site-id.ts'
 import { UpstreamTable } from './blocks/upstream-table.ts'
-import { eventsBlock, httpBlock, mapBlock, serverBlock, upstreamBlock } from './directives/blocks.ts'
+import { eventsBlock, geoBlock, httpBlock, mapBlock, serverBlock, splitClientsBlock, upstreamBlock } from './directives/blocks.ts'
 import type { DirectiveCall, ReadingTools } from './directives/directive-call.ts'
 import { type NeededPath, NeededPaths } from './directives/needed-paths.ts'
 import { serverName } from './directives/serving.ts'
 import { addBuiltInTypes, typesBlock } from './directives/types.ts'
 import { findGlob, isGlob } from './files/glob.ts'
 import { isWholeConfiguration, VhostFiles } from './files/read-files.ts'
-import type { MapSpec, WebSpec } from './spec/spec.ts'
+import type { WebSpec } from './spec/spec.ts'
 import type { ConfigProblem, Place } from './syntax/config-problem.ts'
 import type { Directive } from './syntax/source-file.ts'
 import { type IgnoredDirective, VhostProblems } from './syntax/vhost-problems.ts'
@@ -73,11 +74,13 @@ function readFile(directives: readonly Directive[], main: Level, tools: ReadingT
   for (const { directive } of core.own(httpBlock)) main.read(directive.block ?? [], tools)
 }
 
-function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
+function readMaps(main: Level, tools: ReadingTools): Pick<WebSpec, 'maps' | 'computed'> {
   const known = new Map<string, DirectiveCall>()
   const maps = main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
-  checkMaps(maps, known)
-  return maps
+  const geos = main.own(geoBlock).flatMap((call) => readGeo(call, tools, known) ?? [])
+  const splits = main.own(splitClientsBlock).flatMap((call) => readSplit(call, tools, known) ?? [])
+  checkMaps(maps, [...geos, ...splits], known)
+  return { maps, computed: [...geos, ...splits] }
 }
 
 /** Reads the server blocks. There may be thousands, and the master has others waiting for it meanwhile. */
@@ -114,7 +117,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const tools: ReadingTools = { problems, variables, needs, directories, typeTables: [], origins: new WeakMap() }
   if (source.globs.length === 0)
     return {
-      web: { servers: [], upstreams: [], maps: [], limitZones: [], typeTables: [], recordsUpstreams: false },
+      web: { servers: [], upstreams: [], maps: [], computed: [], limitZones: [], typeTables: [], recordsUpstreams: false },
       sites: [],
       needs: [],
       problems: [],
@@ -130,7 +133,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   checkFormats(main, tools)
   const upstreams = new UpstreamTable()
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, main, tools)
-  const maps = readMaps(main, tools)
+  const { maps, computed } = readMaps(main, tools)
   const limitZones = readZones(main)
   const drafts = await readServers(main, tools, upstreams)
   if (files.areWhole) tools.variables.check(problems, addressesOfUws(drafts, source.surroundings))
@@ -140,7 +143,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const servers = drafts.map(({ spec }) => spec)
   checkZones(servers, limitZones, tools)
   const web: WebSpec = {
-    ...{ servers, upstreams: upstreams.specs, maps, limitZones, typeTables: tools.typeTables },
+    ...{ servers, upstreams: upstreams.specs, maps, computed, limitZones, typeTables: tools.typeTables },
     recordsUpstreams: tools.variables.recordsUpstreams,
   }
   const { notices, ignored } = problems

@@ -51,7 +51,7 @@ server {
     proxy_buffers 8 16k; proxy_intercept_errors on; proxy_pass_request_headers on; limit_req zone=one burst=5;
   }
   location /status { stub_status; }
-  location /dl/ { autoindex on; alias /srv/dl/; sub_filter a b; valid_referers none; }
+  location /dl/ { autoindex on; alias /srv/dl/; sub_filter a b; valid_referers none a.org; }
   location ~ /\\.(?!well-known) { deny all; }
 }
 `

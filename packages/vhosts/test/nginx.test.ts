@@ -6,6 +6,7 @@ import { requireProgram, tempDir, writeFiles } from '@svc/testkit'
 import { answersCases } from './cases/answers.ts'
 import { fileOf, type VhostCase } from './cases/case.ts'
 import { grammarCases } from './cases/grammar.ts'
+import { guardsCases } from './cases/guards.ts'
 import { servingCases } from './cases/serving.ts'
 import { upstreamsCases } from './cases/upstreams.ts'
 
@@ -20,7 +21,7 @@ test('svc accepts the files that nginx accepts, apart from known differences', (
   const nginx = requireProgram(t, 'nginx')
   if (nginx === undefined) return
   const dir = tempDir(t, 'vhost-nginx')
-  const cases = [...grammarCases, ...servingCases, ...answersCases, ...upstreamsCases]
+  const cases = [...grammarCases, ...guardsCases, ...servingCases, ...answersCases, ...upstreamsCases]
   for (const item of cases) {
     const [level, text, problems = [], verdict] = item
     if (verdict === 'ours' || isAboutTheMachine(item)) continue

@@ -6,11 +6,18 @@ import { formatProblem } from '../src/syntax/config-problem.ts'
 import { answersCases } from './cases/answers.ts'
 import { fileOf } from './cases/case.ts'
 import { grammarCases } from './cases/grammar.ts'
+import { guardsCases } from './cases/guards.ts'
 import { servingCases } from './cases/serving.ts'
 import { upstreamsCases } from './cases/upstreams.ts'
 import { readDir, readFiles } from './read-text.ts'
 
-const groups = { grammar: grammarCases, serving: servingCases, answers: answersCases, upstreams: upstreamsCases }
+const groups = {
+  grammar: grammarCases,
+  guards: guardsCases,
+  serving: servingCases,
+  answers: answersCases,
+  upstreams: upstreamsCases,
+}
 
 for (const [name, cases] of Object.entries(groups)) {
   test(`mistakes are reported with their position: ${name}`, async (t) => {
@@ -149,8 +156,8 @@ test('directives of well-known foreign modules are not called typos', async (t) 
 })
 
 test('a refused directive is one problem, and the variables that it would set are none', async (t) => {
-  const text = `split_clients $host $half { 50% a; * b; }
-geo $place { default a; }
+  const text = `perl_set $half "sub { }";
+js_set $place place;
 server { listen 80;
   userid $user;
   location / { add_header A "$half$place$user"; }
@@ -159,8 +166,8 @@ server { listen 80;
   assert.deepEqual(
     lines.map((line) => line.replace(/ \(.*/, '')),
     [
-      'a.conf:1:1: directive "split_clients" is not available here',
-      'a.conf:2:1: directive "geo" is not available here',
+      'a.conf:1:1: directive "perl_set" is not available here',
+      'a.conf:2:1: directive "js_set" is not available here',
       'a.conf:4:3: directive "userid" is not available here',
     ],
   )

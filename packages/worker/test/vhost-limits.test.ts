@@ -16,6 +16,7 @@ server { listen {on0}; server_name a.test; root {dir}/www; add_header X-Req "[$l
   location /dry { limit_req zone=minute; limit_req_dry_run on; try_files /a.txt =404; }
   location /page { limit_req zone=minute; error_page 503 =200 /strict-page?k=1; }
   location /strict-page { limit_req zone=minute; limit_conn open 1; try_files /a.txt =404; }
+  location /late { auth_delay 2s; auth_basic realm; auth_basic_user_file {dir}/users; try_files /a.txt =404; }
   location /open { limit_conn open 1; proxy_pass http://127.0.0.1:1; }
   location /returned { limit_req zone=minute; return 200 "before limits"; }
   location = /authorized { internal; limit_req zone=minute; return 204; }
@@ -57,6 +58,23 @@ test('requests within the burst wait for their time', async (t) => {
   assert.deepEqual([first?.status, first?.headers['x-req'], isDone], [200, '[DELAYED]', false])
   server.pipeline.clock.advance(1_000)
   assert.equal((await waiting[1])?.status, 200)
+})
+
+test('a response with 401 waits for auth_delay, and no other one does', async (t) => {
+  const server = await VhostServer.start(t, conf, { 'www/a.txt': 'text', users: 'joe:{PLAIN}secret' })
+  const authorization = `Basic ${btoa('joe:secret')}`
+  assert.equal((await server.get('/late', { headers: { authorization } })).status, 200)
+  let isDone = false
+  const refused = server.get('/late').then(({ status }) => {
+    isDone = true
+    return status
+  })
+  await server.get('/late', { headers: { authorization } })
+  server.pipeline.clock.advance(1_999)
+  await server.get('/late', { headers: { authorization } })
+  assert.equal(isDone, false)
+  server.pipeline.clock.advance(1)
+  assert.equal(await refused, 401)
 })
 
 test('a flood is refused without the master, which is asked again after a second', async () => {

@@ -75,7 +75,8 @@ export function isCidr(text: string): boolean {
   return parseCidr(text) !== undefined
 }
 
-function parseCidr(text: string): [Address, bits: number] | undefined {
+/** A network: its address and the bits of it that count. */
+export function parseCidr(text: string): [Address, bits: number] | undefined {
   const slash = text.indexOf('/')
   const host = slash === -1 ? text : text.slice(0, slash)
   const address = ipv4Number(host) === -1 ? ipv6Of(host) : ipaddr.IPv4.parse(host)

@@ -32,6 +32,11 @@ export class Level {
     this.#parent = parent
   }
 
+  /** The level around it. */
+  get outer(): Level | undefined {
+    return this.#parent
+  }
+
   /** Values of the directives of a rule at this level itself. */
   own<Value>({ slot }: Rule<Value>): readonly Value[] {
     // Values of a slot are made by the rules of that slot alone.

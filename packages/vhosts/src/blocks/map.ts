@@ -85,9 +85,17 @@ type Graph = ReadonlyMap<string, readonly string[]>
  * Reports maps that are made from each other in a circle, and those that lie too deep, at the variable that they define. nginx
  * notices when a request reads them. Not recursive: a chain may be as long as a file.
  */
-export function checkMaps(maps: readonly MapSpec[], calls: ReadonlyMap<string, DirectiveCall>): void {
-  const names = new Set(maps.map(({ variable }) => variable))
-  const graph: Graph = new Map(maps.map((map) => [map.variable, readsOf(map).filter((name) => names.has(name))]))
+export function checkMaps(
+  maps: readonly MapSpec[],
+  computed: readonly { readonly variable: string; readonly source: Template | undefined }[],
+  calls: ReadonlyMap<string, DirectiveCall>,
+): void {
+  const reads = [
+    ...maps.map((map) => [map.variable, readsOf(map)] as const),
+    ...computed.map(({ variable, source }) => [variable, variablesOf(source ?? [])] as const),
+  ]
+  const names = new Set(reads.map(([variable]) => variable))
+  const graph: Graph = new Map(reads.map(([variable, read]) => [variable, read.filter((name) => names.has(name))]))
   const depths = depthsOf(graph)
   for (const [name, depth] of depths) {
     // Deeper chains contain this one and need no report. The variable that the innermost reads counts as well.

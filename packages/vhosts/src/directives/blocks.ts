@@ -18,6 +18,18 @@ export const upstreamBlock = rule('upstream', { in: ['main'], args: 1, form: 'bl
 /** `map source $variable {}`. */
 export const mapBlock = rule('map', { in: ['main'], args: 2, form: 'block', isMany: true, parse: (call) => call })
 
+/** `geo [$address] $variable {}`. */
+export const geoBlock = rule('geo', { in: ['main'], args: [1, 2], form: 'block', isMany: true, parse: (call) => call })
+
+/** `split_clients text $variable {}`. */
+export const splitClientsBlock = rule('split_clients', {
+  in: ['main'],
+  args: 2,
+  form: 'block',
+  isMany: true,
+  parse: (call) => call,
+})
+
 const METHODS: readonly string[] = [
   ...['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'MKCOL', 'COPY', 'MOVE', 'OPTIONS', 'PROPFIND', 'PROPPATCH', 'LOCK', 'UNLOCK'],
   'PATCH',

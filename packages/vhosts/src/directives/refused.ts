@@ -19,20 +19,17 @@ const REFUSED = byName({
   'the key must not be encrypted': 'ssl_password_file',
   'set tls.min_version in the config file': 'ssl_conf_command',
   'use add_header': 'add_trailer early_hints',
-  'use allow and deny, or map $remote_addr with patterns': 'geo',
   'compression is negotiated with each client': 'gunzip',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
   'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
   'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
     'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
-  'use map with patterns': 'split_clients',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
   'use GET /metrics': 'stub_status',
   'response bodies are not rewritten; change them at their source': 'sub_filter',
   'variables cannot read fields with an underscore in their name': 'underscores_in_headers',
-  'use map $http_referer with patterns': 'valid_referers',
 })
 
 /** The same for the other directives of a module. */
@@ -50,9 +47,7 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   mirror: 'requests are not copied to another upstream',
   mp4: 'videos are not cut by the arguments "start" and "end"; use an upstream',
   perl: 'the server runs no embedded scripts; use an application (svc_app) or an upstream',
-  referer: 'use map $http_referer with patterns',
   scgi: 'use proxy_pass or fastcgi_pass',
-  secure_link: 'without it, anyone has access; check links in the upstream, or in middleware.ts of an application',
   slice: 'ranges are requested from the upstream as the client asks for them',
   ssi: 'pages are not assembled here; assemble them in the upstream',
   sub: 'response bodies are not rewritten; change them at their source',

@@ -1,7 +1,7 @@
 import type { Place } from '../syntax/config-problem.ts'
 import type { CompressionSpec } from './compression-spec.ts'
 import type { FileTerms } from './file-terms.ts'
-import type { GuardSpec, LimitZoneSpec } from './guard.ts'
+import type { GeoSpec, GuardSpec, LimitZoneSpec, SplitSpec } from './guard.ts'
 import type { PatternSpec, Template } from './template.ts'
 import type { UpstreamContent, UpstreamSpec } from './upstream-spec.ts'
 
@@ -26,6 +26,8 @@ export interface WebSpec {
   readonly maps: readonly MapSpec[]
   /** True if a variable reads which servers of upstreams were tried. */
   readonly recordsUpstreams: boolean
+  /** Variables of `geo` and `split_clients`. */
+  readonly computed: readonly (GeoSpec | SplitSpec)[]
   /** Of `limit_req_zone` and `limit_conn_zone`. */
   readonly limitZones: readonly LimitZoneSpec[]
   /** One for each `types` block; locations name them by their number. */

@@ -25,11 +25,12 @@ import { GzipTerms } from './gzip-terms.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
 import { compileLimits, type LimitCheck } from './location-limits.ts'
 import { type CompiledLogs, compileLogs } from './location-logs.ts'
+import { compileLocationVariables } from './location-variables.ts'
 import type { MediaTypes, MediaTypeTables } from './media-types.ts'
 import { Precompressed } from './precompressed.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
-import type { VariableInput } from './variable-input.ts'
+import type { LocationVariables, VariableInput } from './variable-input.ts'
 
 /** A location, ready to be visited. */
 export interface CompiledLocation {
@@ -44,6 +45,7 @@ export interface CompiledLocation {
   /** undefined: there is none to be looked for. */
   readonly precompressed: Precompressed | undefined
   readonly realIp: RealIp | undefined
+  readonly variables: LocationVariables
   readonly limits: LimitCheck | undefined
   /** Checks of access. */
   readonly checks: readonly AccessCheck[]
@@ -100,6 +102,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     types,
     precompressed: precompressed === undefined ? undefined : new Precompressed(precompressed),
     realIp: compileRealIp(settings.realIp, tools),
+    variables: compileLocationVariables(settings.guard, templates),
     limits: compileLimits(settings.guard, tools.zones, templates),
     checks: compileChecks(settings, templates),
     compression: typeof settings.compression === 'string' ? undefined : new GzipTerms(settings.compression),

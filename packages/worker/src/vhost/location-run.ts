@@ -176,7 +176,10 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
 
   #checked(result: 'passed' | Refused): Outcome {
     if (result === 'passed') return this.#admitted()
-    return CLOSED.has(result.status) ? this.#close(result.status) : this.fail(result.status, result.headers)
+    const refuse = () => (CLOSED.has(result.status) ? this.#close(result.status) : this.fail(result.status, result.headers))
+    const { authDelayMs } = this.state.location.settings.guard
+    if (result.status !== 401 || authDelayMs === 0) return refuse()
+    return new Promise<void>((resolve) => void this.tools.limits.clock.after(authDelayMs, resolve)).then(refuse)
   }
 
   async request(uri: string): Promise<SubAnswer> {

@@ -7,7 +7,7 @@ import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation, CompiledServer } from './compiled-server.ts'
 import type { LimitWords } from './location-limits.ts'
 import type { Rewritable } from './rewriting.ts'
-import type { ScriptPath } from './variable-input.ts'
+import type { LocationVariables, ScriptPath } from './variable-input.ts'
 
 /** How often a request may go on at another path. */
 const MAX_CHANGES = 10
@@ -75,6 +75,10 @@ export class RunState implements Rewritable<CompiledLocation> {
     this.method = context.request.method
     this.captures = vhost.captures
     if (vhost.names.size > 0) this.#values = new Map(vhost.names)
+  }
+
+  get ofLocation(): LocationVariables {
+    return this.location.variables
   }
 
   /** The request of the client that this one belongs to. */

@@ -1,5 +1,14 @@
 import { entryOf } from '@svc/core'
-import { type CaptureSink, type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap } from '@svc/vhosts'
+import {
+  type CaptureSink,
+  type CompiledTemplate,
+  compileTemplate,
+  type MapSpec,
+  type Template,
+  ValueMap,
+  type WebSpec,
+} from '@svc/vhosts'
+import { computedVariable } from './computed-variables.ts'
 import { type HitRead, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
 import { variableReader } from './variables.ts'
 
@@ -7,10 +16,17 @@ import { variableReader } from './variables.ts'
 export class Templates {
   readonly #maps = new Map<string, MapSpec>()
   readonly #mapReaders = new Map<string, MapReader>()
+  readonly #computed = new Map<string, RequestVariable>()
   readonly #compiled = new WeakMap<Template, CompiledTemplate<VariableInput>>()
 
-  constructor(maps: readonly MapSpec[]) {
+  constructor({ maps, computed }: Pick<WebSpec, 'maps' | 'computed'>) {
     for (const map of maps) this.#maps.set(map.variable, map)
+    for (const spec of computed) {
+      this.#computed.set(
+        spec.variable,
+        computedVariable(spec, (template) => (input) => this.of(template).read(input)),
+      )
+    }
   }
 
   of(spec: Template): CompiledTemplate<VariableInput> {
@@ -20,7 +36,9 @@ export class Templates {
   /** The reader of a variable. */
   readonly readerOf = (name: string): RequestVariable => {
     const map = this.#maps.get(name)
-    return map === undefined ? variableReader(name) : entryOf(this.#mapReaders, name, () => new MapReader(map, this))
+    return map === undefined
+      ? (this.#computed.get(name) ?? variableReader(name))
+      : entryOf(this.#mapReaders, name, () => new MapReader(map, this))
   }
 }
 

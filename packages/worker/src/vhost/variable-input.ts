@@ -17,10 +17,18 @@ export interface RequestInput {
   readonly end: RequestEnd | undefined
 }
 
+/** Variables whose value a location decides. */
+export interface LocationVariables {
+  readonly invalidReferer: (input: VariableInput) => string
+  readonly secureLink: (input: VariableInput) => string
+  readonly secureLinkExpires: (input: VariableInput) => string
+}
+
 /** The input of variables: one request at its server, in its present state. */
 export interface VariableInput extends CaptureSink, RequestInput {
   readonly context: RequestContext
   readonly server: ServerSpec
+  readonly ofLocation: LocationVariables
   /** `$uri`, one character for each byte. */
   readonly uri: string
   readonly args: string
@@ -91,7 +99,7 @@ export const ofRequest = (read: HitRead): RequestVariable => ({ read, isShared: 
 /** Variables without a value for some requests: logs have "-" then, and nothing for an empty value of the others. */
 const MAYBE_MISSING = new Set([
   ...['args', 'query_string', 'content_type', 'content_length', 'remote_user', 'proxy_host', 'proxy_port', 'request_body'],
-  ...['gzip_ratio', 'limit_conn_status', 'limit_req_status'],
+  ...['gzip_ratio', 'limit_conn_status', 'limit_req_status', 'secure_link', 'secure_link_expires'],
 ])
 
 /** Returns true for a variable without a value for some requests. */

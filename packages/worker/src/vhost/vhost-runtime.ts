@@ -58,8 +58,8 @@ export class VhostRuntimes {
 
   /** Compiles the servers of a generation, with the handlers of their locations. Does not block the process. @throws the fault of a server */
   async prepare(generation: ServingGeneration, handlers: LocationHandlers): Promise<void> {
-    const { servers, maps, limitZones, typeTables } = generation.spec.web
-    const templates = new Templates(maps)
+    const { servers, limitZones, typeTables } = generation.spec.web
+    const templates = new Templates(generation.spec.web)
     const types = new MediaTypeTables(typeTables)
     const zones = new Map(limitZones.map((zone) => [zone.name, zone]))
     const tools = { templates, handlers, files: this.#shared.files, types, zones, realIps: new Map() }
