@@ -29,6 +29,7 @@ export { addressOfListenName, engineOf, type ListenName } from './load/listen-na
 export { type LoadedConfig, type LoadResult, loadConfig } from './load/load-config.ts'
 export type { PluginSet, PluginSpec } from './load/load-plugins.ts'
 export { findRunDirectory } from './load/run-directory.ts'
+export { reportVhosts, type VhostReport } from './moving/vhost-report.ts'
 export { redact } from './redact.ts'
 export type { MachineProperties } from './schema/computed-defaults.ts'
 export { OWN_NAME, socketDirectory } from './schema/directories.ts'

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import type { Subject } from '../model/subject.ts'
+import type { Machine } from '../model/machine.ts'
+import type { ServerUser } from '../model/subject.ts'
 
 /** A right to a path, as the program `test` names it. */
 type Right = 'r' | 'w' | 'x'
@@ -15,7 +16,7 @@ const SCRIPT = 'right=$1; shift; for path; do test "$right" "$path" || printf "%
  * that out for another one.
  */
 export async function forbiddenPaths(
-  { user, machine }: Pick<Subject, 'user' | 'machine'>,
+  { user, machine }: { readonly user: Pick<ServerUser, 'uid' | 'name'>; readonly machine: Machine },
   paths: readonly string[],
   right: Right,
 ): Promise<readonly string[] | undefined> {
