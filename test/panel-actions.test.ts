@@ -1,6 +1,7 @@
 // Campaign: operations of the panel in a browser: configuration, purges, silences
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fetchHttp, waitFor } from '@svc/testkit'
 import { act, faultsOf, panelTests, settled } from './panel-browser.ts'
 
 const panelTest = panelTests()
@@ -43,3 +44,66 @@ panelTest(
     assert.deepEqual(faults, [])
   },
 )
+
+panelTest(
+  'an alert is silenced by keyboard, the verdict changes, and undo brings it back; so does the end of a silence',
+  async ({ url, pageOf }) => {
+    const page = await pageOf('alice')
+    await page.waitForSelector('.liveness:has-text("1 alert fires")', { timeout: 60_000 })
+    await page.waitForSelector('.verdict:has-text("Something is wrong")')
+    const row = '.alert:has(strong:text-is("uptime"))'
+    await page.focus(`${row} button:text-is("Silence")`)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog:has-text("The alert uptime stays in the lists") select:focus')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('known to all')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog .result:has-text("uptime is silenced until")')
+    await page.waitForSelector('.verdict:has-text("All is well"):has-text("1 silenced")')
+    await page.click('dialog button:text-is("Undo")')
+    await page.waitForSelector('dialog .result:has-text("The silence of uptime has ended.")')
+    await page.waitForSelector('.verdict:has-text("Something is wrong")')
+    await page.keyboard.press('Escape')
+    await page.goto(`${url}/__svc/admin/alerts`)
+    await page.click(`${row} button:text-is("Silence")`)
+    await page.click('dialog .buttons button:text-is("Silence")')
+    await page.waitForSelector('dialog .result')
+    await page.keyboard.press('Escape')
+    await page.waitForSelector(`${row}:has-text("Silenced by alice")`)
+    await act(page, 'End silence', 'The silence of uptime has ended.')
+    await page.waitForSelector(`${row} button:text-is("Silence")`)
+  },
+)
+
+panelTest('a stream that the server refuses says why, and begins when there is room', async ({ url, pageOf, newPage }) => {
+  const first = await pageOf('vera')
+  const cookies = await first.context().cookies()
+  const pages = [first]
+  // Each page of logs follows two streams; a worker serves eight to a user.
+  for (let opened = 0; opened < 4; opened++) {
+    const page = await newPage()
+    await page.context().addCookies(cookies)
+    await page.goto(`${url}/__svc/admin/logs`)
+    await settled(page)
+    pages.push(page)
+  }
+  const last = pages.at(-1) ?? first
+  await last.waitForSelector('[role=status]:has-text("Stale since"):has-text("streams")')
+  for (const page of pages.slice(0, -1)) await page.context().close()
+  await last.waitForSelector('.section .status:has-text("Live")', { timeout: 60_000 })
+})
+
+panelTest('a path of a site is purged from all layers after its entries are counted', async ({ url, pageOf }) => {
+  const page = await pageOf('tom')
+  const entries = async () => {
+    const found = await page.evaluate("fetch('/__svc/admin/api/cache/count?site=shop&path=/').then((answer) => answer.json())")
+    return (found as { readonly isr: { readonly entries: number } }).isr.entries
+  }
+  await fetchHttp(`${url}/`, { host: 'shop.localhost' })
+  await waitFor('the page in the store', async () => (await entries()) === 1)
+  await page.goto(`${url}/__svc/admin/site?id=shop&tab=cache&path=/`)
+  await settled(page)
+  await act(page, 'Purge path', 'Dropped')
+  await waitFor('the page to be gone', async () => (await entries()) === 0)
+})

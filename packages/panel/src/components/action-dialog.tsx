@@ -78,7 +78,9 @@ interface ActionDialogProps {
 }
 
 /** Names the effect of an action, asks once, and shows progress and result. */
-export function ActionDialog({ action, onClose }: ActionDialogProps) {
+export function ActionDialog({ action: given, onClose }: ActionDialogProps) {
+  // The page below may be drawn anew meanwhile, with another action: this one is carried out, and taken back.
+  const [action] = useState(given)
   const { announcement } = useServices()
   const form = useRef<HTMLFormElement>(null)
   const [phase, setPhase] = useState<Phase>({ kind: 'asking' })

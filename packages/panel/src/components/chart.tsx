@@ -26,7 +26,8 @@ const noMarks: readonly Mark[] = []
 export function Chart({ title, unit, times, series, marks = noMarks }: ChartProps) {
   const id = useId()
   const [shown, setShown] = useState<number | null>(null)
-  const last = times.length - 1
+  // The current bucket may have nothing yet.
+  const last = times.findLastIndex((_, index) => series.some(({ values }) => typeof values[index] === 'number'))
   const at = shown === null || shown > last ? last : shown
   const time = times[at]
   return (

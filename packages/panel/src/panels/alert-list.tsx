@@ -58,6 +58,35 @@ function silence(api: Api, alert: Alert): Action {
   }
 }
 
+const query = (parameters: Readonly<Record<string, string | null>>) =>
+  new URLSearchParams(Object.entries(parameters).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+
+/** The page where the cause of an alert shows. Undefined: none does. */
+function causePage({ name, site, subject }: Alert): readonly [words: string, href: string] | undefined {
+  switch (name) {
+    case 'error_ratio':
+      return ['Failed requests', `/__svc/admin/flows?${query({ reason: 'failed', site })}`]
+    case 'slo_burn':
+      return ['Recorded requests', `/__svc/admin/flows?${query({ site })}`]
+    case 'render_pool_saturated':
+      return ['Slow requests', `/__svc/admin/flows?${query({ reason: 'slow', site })}`]
+    case 'task_failed':
+      return ['Its runs', `/__svc/admin/tasks?${query({ task: subject })}`]
+    case 'certificate_expiring':
+      return ['Certificates', '/__svc/admin/certificates']
+    case 'reload_failed':
+      return ['Mistakes of the files', '/__svc/admin/configuration']
+    case 'plugin_off':
+      return ['Plugins', '/__svc/admin/plugins']
+    case 'worker_crash_loop':
+    case 'host_crash_loop':
+    case 'site_crash_loop':
+      return ['Errors in the log', `/__svc/admin/logs?${query({ level: 'error', site })}`]
+    default:
+      return undefined
+  }
+}
+
 interface AlertListProps {
   readonly alerts: readonly Alert[]
   /** Silences and their ends. Undefined: the list has no actions. */
@@ -80,6 +109,7 @@ export function AlertList({ alerts, onChanged }: AlertListProps) {
 
 function AlertText({ alert, isPlain }: { readonly alert: Alert; readonly isPlain: boolean }) {
   const { name, subject, site, state, since, hint, value, unit, silence: silenced } = alert
+  const cause = isPlain ? undefined : causePage(alert)
   return (
     <div>
       <p>
@@ -90,7 +120,15 @@ function AlertText({ alert, isPlain }: { readonly alert: Alert; readonly isPlain
           since <Time at={since} />
         </small>
       </p>
-      <p class="hint">{hint}</p>
+      <p class="hint">
+        {cause !== undefined && (
+          <>
+            <Link href={cause[1]}>{cause[0]}</Link>
+            {'. '}
+          </>
+        )}
+        {hint}
+      </p>
       {silenced !== null && (
         <p class="hint">
           Silenced by {silenced.username || 'the machine itself'}, ends <Time at={silenced.until} />
@@ -106,7 +144,7 @@ function AlertActions({ alert, onChanged }: { readonly alert: Alert; readonly on
   const action = alert.silence === null ? silence(api, alert) : endSilence(api, alert.silence.id, alertName(alert))
   return (
     <div>
-      <ActionButton key={action.label} needs="tenant_admin" action={action} onDone={onChanged} />
+      <ActionButton needs="tenant_admin" action={action} onDone={onChanged} />
     </div>
   )
 }
