@@ -114,6 +114,19 @@ test('an upstream that the client chooses is noticed, one that a map or the conf
   )
 })
 
+test('a script of a module that is not here is one problem, whatever is in it', async (t) => {
+  const { lines } = await readFiles(t, {
+    'a.conf': `server { listen 80; location / { content_by_lua_block {
+      ngx.say("} { it's") -- a } comment
+      local t = { a = { 1 }, b = '}' } } }
+      location /b { return 200; } }`,
+  })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(.*/s, '')),
+    ['a.conf:1:34: directive "content_by_lua_block" is not available here'],
+  )
+})
+
 test('directives without effect are one notice, with their places and reasons apart', async (t) => {
   const text =
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /dev/stderr; }\n'

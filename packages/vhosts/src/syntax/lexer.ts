@@ -46,6 +46,23 @@ export class Lexer {
     return { kind: 'word', word }
   }
 
+  /** Skips a script up to the brace that closes its block. Braces in its strings and comments do not count. */
+  skipCode(): void {
+    const piece = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|--[^\n]*|[{}]/gs
+    piece.lastIndex = this.#at
+    let depth = 0
+    for (let found = piece.exec(this.#text); found !== null; found = piece.exec(this.#text)) {
+      if (found[0] === '{') depth++
+      if (found[0] !== '}') continue
+      if (depth === 0) {
+        this.#at = found.index
+        return
+      }
+      depth--
+    }
+    this.#at = this.#text.length
+  }
+
   #skipSpace(): void {
     for (;;) {
       const char = this.#text[this.#at]

@@ -48,6 +48,11 @@ class TreeBuilder {
     this.#words = []
   }
 
+  /** True if the block that is to be opened is a script: it has a grammar of its own. */
+  get opensCode(): boolean {
+    return this.#words[0]?.text.endsWith('_by_lua_block') === true
+  }
+
   open(offset: number): void {
     if (this.#words.length === 0) this.#report(offset, 'unexpected "{"')
     this.#open.push({ words: this.#words, items: [] })
@@ -118,7 +123,9 @@ export function parseDirectives(
     if (token.kind === 'end') return { directives: builder.end(token.offset), isWhole: true }
     if (token.kind === 'word') builder.word(token.word)
     else if (token.kind === ';') builder.semicolon(token.offset)
-    else if (token.kind === '{') builder.open(token.offset)
-    else builder.close(token.offset)
+    else if (token.kind === '{') {
+      if (builder.opensCode) lexer.skipCode()
+      builder.open(token.offset)
+    } else builder.close(token.offset)
   }
 }
