@@ -65,7 +65,7 @@ test('unset directives of a proxy have their defaults', async (t) => {
     setHeaders: [],
     httpVersion: '1.1',
     isBuffered: true,
-    isVerified: false,
+    tls: { sendsName: false, isVerified: false },
     maxTries: 0,
     triesMs: 0,
     resolver: undefined,

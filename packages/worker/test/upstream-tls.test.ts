@@ -60,11 +60,16 @@ test('TLS: a server that speaks none cannot be reached', async (t) => {
 
 test('TLS: proxy_pass https', async (t) => {
   const { port } = await startTls(t)
-  const proxy = await startProxy(t, 'location / { proxy_pass https://grouped; }', {
-    outside: `upstream grouped { server 127.0.0.1:${port}; }`,
-  })
+  const proxy = await startProxy(
+    t,
+    'location / { proxy_pass https://grouped; proxy_ssl_server_name on; } location /nameless { proxy_pass https://grouped; }',
+    {
+      outside: `upstream grouped { server 127.0.0.1:${port}; }`,
+    },
+  )
   const response = await fetch(`http://127.0.0.1:${proxy.port}/`)
   assert.equal(await response.text(), 'grouped')
+  assert.equal(await (await fetch(`http://127.0.0.1:${proxy.port}/nameless`)).text(), 'false')
 })
 
 test('names: addresses are cached, resolved once at a time, and resolved again when none of them answered', async () => {

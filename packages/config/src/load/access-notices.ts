@@ -49,6 +49,13 @@ const needs: Readonly<Record<NeedKind, Need>> = {
     until: 'requests that need it are rejected',
     make: 'create it (htpasswd -c), or correct the path',
   },
+  certificates: {
+    ...FILES,
+    noun: 'file of certificates',
+    isRight: (info) => info.isFile(),
+    expected: 'a regular file',
+    until: 'the server does not start with this configuration',
+  },
 }
 
 /** Paths that are checked at the same time: there may be thousands. */

@@ -1,4 +1,5 @@
 import { type OnReadOpts, Socket } from 'node:net'
+import type { DetailedPeerCertificate, PeerCertificate, SecureContext } from 'node:tls'
 import { asError } from '@svc/core'
 import { UpstreamError } from '../errors/errors.ts'
 import type { ServerAddress } from '../resolver/server-address.ts'
@@ -12,10 +13,16 @@ export interface Transport {
 }
 
 export interface TlsTransport {
-  /** Name for SNI and for the check of the certificate; undefined: none is sent. */
+  /** Name for SNI; undefined: none is sent. */
   readonly serverName: string | undefined
   /** True if the certificate is checked. */
   readonly isVerified: boolean
+  /** Name or address for the check; absent: that of SNI, else the address that is connected to. */
+  readonly verifiedName?: string
+  /** Most certificates between the server's own and the trusted one; absent: any number. */
+  readonly maxDepth?: number
+  /** Certificates, protocols and ciphers, with a text that tells them apart; absent: those of Node.js. */
+  readonly context?: { readonly key: string; readonly secure: SecureContext }
 }
 
 /** Called when dialing ends: one of the two, once. */
@@ -131,6 +138,8 @@ class DialAttempt implements Dialing {
       .connect({
         ...where,
         rejectUnauthorized: tls.isVerified,
+        ...(tls.context !== undefined && { secureContext: tls.context.secure }),
+        ...(tls.isVerified && { checkServerIdentity: (host, certificate) => checkIdentity(tls, host, certificate) }),
         ALPNProtocols: ['http/1.1'],
         ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
       })
@@ -184,6 +193,26 @@ class DialAttempt implements Dialing {
     const { server } = this.#options.transport
     return server.kind === 'unix' ? `unix:${server.path}` : `${server.host}:${server.port}`
   }
+}
+
+function checkIdentity({ verifiedName, maxDepth }: TlsTransport, host: string, certificate: PeerCertificate): Error | undefined {
+  // Node.js gives the whole chain.
+  const depth = maxDepth === undefined ? 0 : intermediatesOf(certificate as DetailedPeerCertificate)
+  if (maxDepth !== undefined && depth > maxDepth)
+    return new UpstreamError('UPSTREAM_UNREACHABLE', `${depth} intermediate certificates, more than ${maxDepth}`)
+  return process.getBuiltinModule('node:tls').checkServerIdentity(verifiedName ?? host, certificate)
+}
+
+/** Certificates between a server's own and the one at the end of its chain. */
+function intermediatesOf(certificate: DetailedPeerCertificate): number {
+  const seen = new Set<DetailedPeerCertificate>()
+  for (
+    let one: DetailedPeerCertificate | undefined = certificate;
+    one !== undefined && !seen.has(one);
+    one = one.issuerCertificate
+  )
+    seen.add(one)
+  return Math.max(0, seen.size - 2)
 }
 
 /**

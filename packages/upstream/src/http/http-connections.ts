@@ -33,7 +33,7 @@ export class HttpConnections {
   /** Connections to one server of a group. Undefined: its address is none. */
   pool(group: UpstreamGroup, peer: Peer, way: { readonly tls: TlsTransport | undefined; readonly protocol: UpstreamProtocol }) {
     const { tls, protocol } = way
-    const key = tls === undefined ? protocol.name : `${protocol.name} ${tls.isVerified} ${tls.serverName ?? ''}`
+    const key = tls === undefined ? protocol.name : `${protocol.name} ${keyOf(tls)}`
     const known = this.#pools.get(group)?.get(peer)?.get(key)
     if (known !== undefined) return known
     const { address } = peer.spec
@@ -84,6 +84,11 @@ export class HttpConnections {
     ofGroup.set(peer, ofPeer)
     return ofPeer
   }
+}
+
+/** Tells settings of TLS apart: connections are used for requests with the same ones alone. */
+function keyOf({ serverName, isVerified, verifiedName, maxDepth, context }: TlsTransport): string {
+  return `${isVerified} ${serverName ?? ''} ${verifiedName ?? ''} ${maxDepth ?? ''} ${context?.key ?? ''}`
 }
 
 /** The connections of the last server used: most of the time it is used again. */

@@ -18,8 +18,10 @@ import type {
 import { isConstant, leadingText } from '../values/template.ts'
 import type { Level } from './level.ts'
 import { resolverSpec } from './resolver-spec.ts'
+import { upstreamTlsSpec } from './upstream-tls-spec.ts'
 
 const MINUTE_MS = 60_000
+const NO_TLS = { sendsName: false, isVerified: false } as const
 const NEXT_BY_DEFAULT = ['error', 'timeout']
 
 function timeouts(level: Level, family: UpstreamFamily): UpstreamTimeouts {
@@ -107,7 +109,8 @@ function passSpec(level: Level, family: UpstreamFamily, target: UpstreamTarget):
   }
 }
 
-function gatewayContent(level: Level, kind: GatewayKind, target: UpstreamTarget, isTls: boolean): ContentSpec {
+function gatewayContent(level: Level, kind: GatewayKind, target: UpstreamTarget, { call, scheme }: PassTarget): ContentSpec {
+  const isTls = scheme === 'suwsgi'
   return {
     kind,
     ...passSpec(level, families[kind], target),
@@ -120,6 +123,7 @@ function gatewayContent(level: Level, kind: GatewayKind, target: UpstreamTarget,
       string: level.value(gateways.uwsgiString) ?? '',
     },
     isTls,
+    tls: isTls || (kind === 'uwsgi' && target.kind === 'computed') ? upstreamTlsSpec(level, 'uwsgi', call) : NO_TLS,
   }
 }
 
@@ -140,8 +144,8 @@ function withoutOff<Rule>(rules: readonly ('off' | Rule)[]): Rule[] {
 /** Resolves `proxy_pass`, `fastcgi_pass` or their like of a location, with all that it inherits. */
 export function upstreamContent(level: Level, pass: PassTarget, target: UpstreamTarget, match: LocationMatch): ContentSpec {
   const { scheme } = pass
-  if (scheme === 'suwsgi') return gatewayContent(level, 'uwsgi', target, true)
-  if (scheme === 'fastcgi' || scheme === 'uwsgi' || scheme === 'scgi') return gatewayContent(level, scheme, target, false)
+  if (scheme === 'suwsgi') return gatewayContent(level, 'uwsgi', target, pass)
+  if (scheme === 'fastcgi' || scheme === 'uwsgi' || scheme === 'scgi') return gatewayContent(level, scheme, target, pass)
   checkUri(pass, match, level)
   const [method, body] = [level.value(proxying.proxyMethod), level.value(proxying.proxySetBody)]
   const cookies = cookieRules(level)
@@ -156,8 +160,7 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
     ...(cookies !== undefined && { cookies }),
     httpVersion: level.value(proxying.proxyHttpVersion) ?? '1.1',
     isBuffered: level.value(proxying.proxyBuffering) ?? true,
-    // The default of nginx.
-    isVerified: false,
+    tls: scheme === 'http' ? NO_TLS : upstreamTlsSpec(level, 'proxy', pass.call),
     redirects: redirects(level, pass, match),
   }
 }

@@ -19,6 +19,7 @@ import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
 import { defaultType, typesBlock } from './types.ts'
 import { families } from './upstream-family.ts'
+import { tlsFamilies } from './upstream-tls.ts'
 import * as upstreams from './upstreams.ts'
 
 const { params, ...gatewayRules } = gateways
@@ -83,6 +84,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(cookies),
   ...Object.values(gatewayRules),
   ...Object.values(params),
+  ...Object.values(tlsFamilies).flatMap((family): Rule<unknown>[] => Object.values(family)),
   ...Object.values(families).flatMap((family): Rule<unknown>[] => Object.values(family)),
 ].map(alsoInside)
 

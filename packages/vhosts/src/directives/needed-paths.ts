@@ -3,8 +3,11 @@ import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { isConstant, leadingText } from '../values/template.ts'
 
-/** The kind of a path: the socket of an upstream, a `root`, an `alias` (file or directory), a file of passwords. */
-export type NeedKind = 'socket' | 'root' | 'alias' | 'passwords'
+/**
+ * The kind of a path: the socket of an upstream, a `root`, an `alias` (file or directory), a file of passwords, a file of certificates or
+ * keys for upstreams.
+ */
+export type NeedKind = 'socket' | 'root' | 'alias' | 'passwords' | 'certificates'
 
 /** A path that requests will need. It need not be there when the configuration is read. */
 export interface NeededPath {

@@ -24,7 +24,7 @@ export const NO_EFFECT = byName({
     ssl_early_data ssl_ecdh_curve ssl_engine ssl_object_cache_inheritable ssl_prefer_server_ciphers`,
   'the TLS library chooses the ciphers': 'ssl_ciphers',
   'the TLS library manages session resumption': `ssl_session_cache ssl_session_ticket_key ssl_session_tickets
-    ssl_session_timeout proxy_ssl_session_reuse`,
+    ssl_session_timeout proxy_ssl_session_reuse uwsgi_ssl_session_reuse`,
   'OCSP responses are not stapled, and client certificates are not verified':
     'ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate',
   'idle connections are closed after server.idle_timeout_secs with engine "node", and after 8 to 12 s with engine "uws"':
@@ -41,7 +41,6 @@ export const NO_EFFECT = byName({
   'the log of the server is configured by [logging] in the config file': `error_log limit_conn_log_level limit_req_log_level
     log_not_found log_subrequest rewrite_log uninitialized_variable_warn`,
   'the server chooses the compression level': 'gzip_comp_level gzip_hash gzip_no_buffer gzip_window postpone_gzipping',
-  'the host name of the upstream is always sent (SNI)': 'proxy_ssl_server_name',
   'responses do not name the server': 'server_tokens',
   'the processes and connections of the server are configured by [server] in the config file': `accept_mutex
     accept_mutex_delay daemon debug_connection debug_points env epoll_events lock_file master_process multi_accept

@@ -16,7 +16,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   proxy_bind: ['off'],
   proxy_ignore_client_abort: ['off'],
   proxy_limit_rate: ['0'],
-  proxy_ssl_verify: ['off'],
   proxy_store: ['off'],
   recursive_error_pages: ['off'],
   slice: ['0'],

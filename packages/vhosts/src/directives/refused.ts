@@ -3,11 +3,7 @@ import { byName } from './texts-by-name.ts'
 
 /** Directives whose absence would change answers or protection, by what to write instead. */
 const REFUSED = byName({
-  'the upstream sees no certificate of this server; use an upstream that needs none':
-    'proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_password_file',
-  'the name of the host in proxy_pass is verified and sent': 'proxy_ssl_name',
-  'the TLS library chooses the protocol and ciphers of connections to upstreams':
-    'proxy_ssl_ciphers proxy_ssl_conf_command proxy_ssl_protocols',
+  'use proxy_ssl_protocols and proxy_ssl_ciphers': 'proxy_ssl_conf_command',
   'connections to upstreams come from any address of this machine': 'proxy_bind fastcgi_bind',
   'a request ends when its client disconnects': 'proxy_ignore_client_abort fastcgi_ignore_client_abort',
   'files are not written by requests': 'proxy_store proxy_store_access fastcgi_store fastcgi_store_access',
@@ -22,9 +18,6 @@ const REFUSED = byName({
   'compression is negotiated with each client': 'gunzip',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
-  'use proxy_pass or fastcgi_pass': 'grpc_pass memcached_pass',
-  'proxy_pass does not verify upstream certificates; a route rule with an https URL does':
-    'proxy_ssl_crl proxy_ssl_trusted_certificate proxy_ssl_verify proxy_ssl_verify_depth',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
   'use GET /metrics': 'stub_status',
@@ -40,19 +33,17 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   dav: 'clients cannot write files; use an upstream that speaks WebDAV',
   flv: 'videos are not cut by the argument "start"; use an upstream',
   geoip: 'addresses have no country here; use map $remote_addr with patterns, or the upstream',
-  grpc: 'gRPC is not proxied',
+  grpc: 'gRPC is not proxied: upstreams are asked with HTTP/1; keep nginx in front of such a server',
   gunzip: 'compression is negotiated with each client',
   image_filter: 'images are sent unchanged; change them at their source',
   memcached: 'memcached is not proxied; use proxy_pass or fastcgi_pass',
   mirror: 'requests are not copied to another upstream',
   mp4: 'videos are not cut by the arguments "start" and "end"; use an upstream',
   perl: 'the server runs no embedded scripts; use an application (svc_app) or an upstream',
-  scgi: 'use proxy_pass or fastcgi_pass',
   slice: 'ranges are requested from the upstream as the client asks for them',
   ssi: 'pages are not assembled here; assemble them in the upstream',
   sub: 'response bodies are not rewritten; change them at their source',
   userid: 'no cookie is set for clients; set it in the upstream',
-  uwsgi: 'use proxy_pass or fastcgi_pass',
   v2: 'the server bounds HTTP/2 connections itself; set server.max_header_bytes in the config file',
   xslt: 'XML is sent unchanged; transform it in the upstream',
 }

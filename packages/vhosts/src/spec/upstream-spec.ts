@@ -56,11 +56,32 @@ export interface ProxySpec extends PassSpec {
   readonly cookies?: CookieRules
   readonly httpVersion: '1.0' | '1.1'
   readonly isBuffered: boolean
-  /** True if the certificate of an upstream behind `https` has to be valid for its name or address. */
-  readonly isVerified: boolean
+  /** Of connections to `https` upstreams. */
+  readonly tls: UpstreamTlsSpec
   /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
   readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
 }
+
+/** Settings of connections with TLS. */
+export interface UpstreamTlsSpec {
+  /** True if the handshake names the server (SNI). */
+  readonly sendsName: boolean
+  /** That name, which is also verified; absent: the host of the upstream. */
+  readonly name?: Template
+  /** True if the certificate of the upstream has to be valid for the name. */
+  readonly isVerified: boolean
+  /** Most certificates between that of the upstream and one that is trusted; absent: any number. */
+  readonly maxDepth?: number
+  /** Paths of files, in characters. `trusted` absent: the authorities of Node.js. */
+  readonly trusted?: string
+  readonly crl?: string
+  readonly certificate?: { readonly cert: string; readonly key: string; readonly passwords?: string }
+  readonly minVersion?: TlsVersion
+  readonly maxVersion?: TlsVersion
+  readonly ciphers?: string
+}
+
+type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
 
 /** One change of a text: what it is, or how it begins, and what stands for that. */
 export interface TextChange {
@@ -93,6 +114,8 @@ export interface GatewaySpec extends PassSpec {
   readonly packet: { readonly modifier1: number; readonly modifier2: number; readonly string: string }
   /** True if the connection is encrypted (`suwsgi://`). */
   readonly isTls: boolean
+  /** Of such connections. */
+  readonly tls: UpstreamTlsSpec
 }
 
 /** The handler of a location that passes requests on. */

@@ -9,8 +9,8 @@ import { choiceKeyOf } from './choice-key.ts'
 import { computedGroup } from './computed-group.ts'
 import { LocationParams } from './location-params.ts'
 import { proxiedTarget } from './proxy-request.ts'
-import { serverNameOf } from './server-name.ts'
 import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
+import { type TlsContexts, UpstreamTls } from './upstream-tls.ts'
 
 /** Fields of an application that its clients do not see, besides those that `hiddenFields` adds: nginx's list. */
 const HIDDEN_FIELDS = ['status'] as const
@@ -24,6 +24,7 @@ interface GatewayTools {
   readonly connections: HttpConnections
   readonly spoolDir: string
   readonly blocks: BodyBlocks
+  readonly tlsContexts: TlsContexts
   /** The cache of the location; undefined: it has none. */
   readonly cache: LocationCache | undefined
 }
@@ -37,6 +38,7 @@ function gatewayOf({ kind, packet }: GatewayContent): Gateway {
 export class GatewayHandler implements LocationHandler {
   readonly #spec: GatewayContent
   readonly #gateway: Gateway
+  readonly #tls: UpstreamTls
   readonly #tools: GatewayTools
   readonly #filter: FieldFilter
   readonly #params: LocationParams
@@ -46,6 +48,7 @@ export class GatewayHandler implements LocationHandler {
   constructor(spec: GatewayContent, tools: GatewayTools) {
     this.#spec = spec
     this.#gateway = gatewayOf(spec)
+    this.#tls = new UpstreamTls(spec.tls, tools.tlsContexts)
     this.#tools = tools
     this.#params = new LocationParams(spec)
     this.#filter = new FieldFilter({
@@ -57,7 +60,7 @@ export class GatewayHandler implements LocationHandler {
       isBuffered: true,
       blocks: tools.blocks,
     })
-    if (spec.target.kind === 'fixed') {
+    if (spec.target.kind === 'fixed' && this.#tls.isFixed) {
       const { upstream, host } = spec.target
       this.#fixed = this.#origin(tools.groups.named(upstream), host, spec.isTls)
     }
@@ -102,7 +105,8 @@ export class GatewayHandler implements LocationHandler {
   /** The upstream of an address that is written with variables: a group, or an address by itself. */
   #computed(exchange: LocationExchange): GatewayOrigin | UpstreamError | undefined {
     const { target } = this.#spec
-    if (target.kind !== 'computed') return undefined
+    if (target.kind !== 'computed')
+      return this.#origin(this.#tools.groups.named(target.upstream), target.host, this.#spec.isTls, exchange)
     const { groups } = this.#tools
     // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
     const text = exchange.text(target.host)
@@ -110,16 +114,16 @@ export class GatewayHandler implements LocationHandler {
     const host = text.slice(scheme.length)
     const group = computedGroup(groups, { host, address: host, resolver: this.#spec.resolver })
     if (group === undefined || group instanceof UpstreamError) return group
-    return this.#origin(group, host, this.#spec.isTls || (s !== undefined && s !== ''))
+    return this.#origin(group, host, this.#spec.isTls || (s !== undefined && s !== ''), exchange)
   }
 
-  #origin(group: UpstreamGroup, host: string, isTls: boolean): GatewayOrigin {
+  #origin(group: UpstreamGroup, host: string, isTls: boolean, exchange?: LocationExchange): GatewayOrigin {
     const { connections, spoolDir: dir, blocks } = this.#tools
     const { connectMs, readMs, sendMs, nextUpstream } = this.#spec
     return new GatewayOrigin({
       gateway: this.#gateway,
       group,
-      tls: isTls ? { serverName: serverNameOf(host), isVerified: false } : undefined,
+      tls: isTls ? this.#tls.transport(host, exchange) : undefined,
       connections,
       timeouts: { connectMs, readMs, sendMs },
       nextUpstream: parseNextUpstream(nextUpstream, this.#spec),

@@ -11,8 +11,8 @@ import { computedGroup } from './computed-group.ts'
 import { CookieRewriter } from './cookie-rewriter.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
-import { serverNameOf } from './server-name.ts'
 import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
+import { type TlsContexts, UpstreamTls } from './upstream-tls.ts'
 
 /** Fields of an upstream that its clients do not see, besides those that `hiddenFields` adds: nginx's list. */
 const HIDDEN_FIELDS = ['date', 'server', 'x-pad'] as const
@@ -22,6 +22,7 @@ interface ProxyTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
   readonly blocks: BodyBlocks
+  readonly tlsContexts: TlsContexts
   /** The cache of the location; undefined: it has none. */
   readonly cache: LocationCache | undefined
 }
@@ -33,11 +34,13 @@ export class ProxyHandler implements LocationHandler {
   readonly #fields: ProxiedFields
   readonly #filter: FieldFilter
   readonly #keepsConnections: boolean
+  readonly #tls: UpstreamTls
   /** For the one upstream of a location that names it without variables. */
   readonly #fixed: HttpOrigin | undefined
 
   constructor(spec: ProxySpec, tools: ProxyTools) {
     this.#spec = spec
+    this.#tls = new UpstreamTls(spec.tls, tools.tlsContexts)
     this.#tools = tools
     this.#fields = new ProxiedFields(spec)
     this.#filter = new FieldFilter({
@@ -52,7 +55,7 @@ export class ProxyHandler implements LocationHandler {
     this.#keepsConnections = !spec.setHeaders.some(
       ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
     )
-    if (spec.target.kind === 'fixed') {
+    if (spec.target.kind === 'fixed' && this.#tls.isFixed) {
       this.#fixed = this.#origin(
         tools.groups.named(spec.target.upstream),
         spec.target.host,
@@ -135,7 +138,10 @@ export class ProxyHandler implements LocationHandler {
   /** The upstream of an address that is written with variables: a group, or an address by itself. `uri`: what follows it. */
   #computed(exchange: LocationExchange): { readonly origin: HttpOrigin; readonly uri: string } | UpstreamError | undefined {
     const { target } = this.#spec
-    if (target.kind !== 'computed') return undefined
+    if (target.kind !== 'computed') {
+      const group = this.#tools.groups.named(target.upstream)
+      return { origin: this.#origin(group, target.host, this.#spec.scheme === 'https' ? 'https' : 'http', exchange), uri: '' }
+    }
     // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
     const url = exchange.text(target.host)
     const scheme = this.#spec.scheme === 'computed' ? schemeOf(url) : this.#spec.scheme
@@ -143,15 +149,17 @@ export class ProxyHandler implements LocationHandler {
     const { host, uri } = splitUrl(this.#spec.scheme === 'computed' ? url.slice(`${scheme}://`.length) : url)
     const { resolver } = this.#spec
     const group = computedGroup(this.#tools.groups, { host, address: addressOf(host, scheme), resolver })
-    return group === undefined || group instanceof UpstreamError ? group : { origin: this.#origin(group, host, scheme), uri }
+    return group === undefined || group instanceof UpstreamError
+      ? group
+      : { origin: this.#origin(group, host, scheme, exchange), uri }
   }
 
-  #origin(group: UpstreamGroup, host: string, scheme: Scheme): HttpOrigin {
-    const { isVerified, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
+  #origin(group: UpstreamGroup, host: string, scheme: Scheme, exchange?: LocationExchange): HttpOrigin {
+    const { connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
     return new HttpOrigin({
       group,
       connections: this.#tools.connections,
-      tls: scheme === 'https' ? { serverName: serverNameOf(host), isVerified } : undefined,
+      tls: scheme === 'https' ? this.#tls.transport(host, exchange) : undefined,
       host: proxyHost(host, scheme),
       timeouts: { connectMs, readMs, sendMs },
       nextUpstream: parseNextUpstream(nextUpstream, this.#spec),

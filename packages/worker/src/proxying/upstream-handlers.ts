@@ -11,6 +11,7 @@ import type { WorkerProxyCache } from '../proxy-cache/index.ts'
 import type { LocationHandler, LocationHandlers } from '../vhost/location-handler.ts'
 import { GatewayHandler } from './gateway-handler.ts'
 import { ProxyHandler } from './proxy-handler.ts'
+import { TlsContexts } from './upstream-tls.ts'
 
 /** Groups in a report. */
 const MAX_REPORTED = 1_000
@@ -68,7 +69,8 @@ export class UpstreamHandlers {
     const specs = generation.spec.web.upstreams.map((spec) => sharedOut(spec, workers))
     const groups = new UpstreamGroups(specs, { clock: this.#clock, onForgotten, onGone }, this.#inService)
     this.#prepared.set(generation, groups)
-    return { make: (content) => this.#make(content, groups, generation.config) }
+    const shared = { groups, tlsContexts: new TlsContexts() }
+    return { make: (content) => this.#make(content, shared, generation.config) }
   }
 
   /** Puts a prepared generation in service: connections to servers that it does not have are dropped. */
@@ -84,9 +86,13 @@ export class UpstreamHandlers {
     return { groups: groups.slice(0, MAX_REPORTED).map(reportOf), is_cut: groups.length > MAX_REPORTED }
   }
 
-  #make(content: UpstreamContent, groups: UpstreamGroups, config: Config): LocationHandler {
+  #make(
+    content: UpstreamContent,
+    shared: { readonly groups: UpstreamGroups; readonly tlsContexts: TlsContexts },
+    config: Config,
+  ): LocationHandler {
     const cache = content.cache && this.#proxyCache.locationCache(config, content.cache)
-    const tools = { groups, blocks: this.#blocks, connections: this.#connections, cache }
+    const tools = { ...shared, blocks: this.#blocks, connections: this.#connections, cache }
     if (content.kind === 'proxy') return new ProxyHandler(content, tools)
     return new GatewayHandler(content, { ...tools, spoolDir: bodyDirectory(config) })
   }

@@ -143,7 +143,7 @@ function ruleContent(upstream: string, stripped: string): { readonly kind: 'prox
     httpVersion: '1.1',
     isBuffered: true,
     // Unlike proxy_pass, which follows nginx: the URL names the host. A socket has no name.
-    isVerified: !host.startsWith('unix:'),
+    tls: { sendsName: true, isVerified: !host.startsWith('unix:') },
     nextUpstream: ['error', 'timeout'],
     maxTries: 0,
     triesMs: 0,
