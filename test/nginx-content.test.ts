@@ -30,6 +30,11 @@ const files = {
   'listed/ünï tab\t.txt': 'unicode',
   'coded/both.txt': 'plain text',
   'coded/plain.txt': 'only plain',
+  'replaced/a.html': 'a foo FOO fofoo foofoox, a page',
+  'replaced/a.txt': 'a foo FOO fofoo foofoox',
+  'replaced/o.html': 'aaab aabcd abcd bcd foo aab ab aab ab foo foo \u00c3\u00a9 f',
+  'replaced/empty.html': '',
+  'replaced/big.html': `${'fo'.repeat(131_071)}foo ${'x'.repeat(262_140)}FOO ${'fo'.repeat(100_000)}`,
   'more.types': 'application/x-more more foo; text/x-twice FOO;',
 }
 
@@ -93,6 +98,15 @@ server { listen {on0}; server_name a.test; root {dir}; merge_slashes off;
   location /gz-always/ { gzip_static always; gzip_vary on; alias {dir}/coded/; }
   location /gz-proxied/ { gzip_static on; gzip_proxied any; alias {dir}/coded/; }
   location /br/ { brotli_static on; gzip_static on; gzip_vary on; alias {dir}/coded/; }
+  location /sub-once/ { sub_filter foo barbar; sub_filter o_ne 1; alias {dir}/replaced/; }
+  location /sub-all/ { sub_filter foo barbar; sub_filter FOOX "$uri"; sub_filter_once off; sub_filter_types TEXT/plain; alias {dir}/replaced/; }
+  location /sub-same/ { sub_filter aab 1; sub_filter ab 2; sub_filter abcd 3; sub_filter bc 4; sub_filter_once off; sub_filter_types *; alias {dir}/replaced/; }
+  location /sub-modified/ { sub_filter foo ""; sub_filter_last_modified on; etag on; alias {dir}/replaced/; }
+  location /sub-gzip/ { gzip on; gzip_min_length 1; gzip_vary on; sub_filter foo bar; alias {dir}/replaced/; }
+  location /sub-variable/ { sub_filter $arg_what "<$arg_with>"; sub_filter_once off; alias {dir}/replaced/; }
+  location /sub-return { sub_filter foo x; default_type text/html; return 200 "a foo FOO foo"; }
+  location /sub-up/ { sub_filter_types *; sub_filter upstream_says "$uri"; sub_filter get-x "got"; sub_filter_once off; proxy_pass http://{echo}/; }
+  location /sub-page/ { sub_filter page replaced; error_page 404 = /sub-page/a.html; alias {dir}/replaced/; }
   location /slashes/ { return 200 "$uri"; }
   location ~ ^/.*//kept { return 200 "kept $uri"; }
   location /up/ { types { } default_type text/x-never; proxy_pass http://{echo}/; }
@@ -211,7 +225,8 @@ function prepare(dir: string): void {
   }
   const time = new Date(old)
   const all = [...readdirSync(listed).map((name) => join(listed, name)), ...readdirSync(coded).map((name) => join(coded, name))]
-  for (const path of [join(dir, 'old.txt'), ...all]) if (!path.endsWith('broken')) utimesSync(path, time, time)
+  const replaced = readdirSync(join(dir, 'replaced')).map((name) => join(dir, 'replaced', name))
+  for (const path of [join(dir, 'old.txt'), ...all, ...replaced]) if (!path.endsWith('broken')) utimesSync(path, time, time)
   lutimesSync(join(listed, 'broken'), time, time)
 }
 
@@ -242,6 +257,22 @@ const defaults: readonly Case[] = [
     '/..//..',
   ].map((path) => ({ target: `/slashes/${path}` })),
   ...['//main/a.txt', '/main//a.txt', '/main///', '//'].map((target) => ({ target })),
+  ...['once', 'all', 'same', 'modified', 'gzip', 'variable', 'page'].flatMap((place) =>
+    (place === 'gzip' ? ['a.txt', 'big.html'] : ['a.html', 'a.txt', 'o.html', 'empty.html', 'big.html', 'none']).flatMap(
+      (name) => [
+        ...often({ target: `/sub-${place}/${name}`, headers: place === 'gzip' ? { 'Accept-Encoding': 'gzip' } : {} }),
+        { target: `/sub-${place}/${name}`, method: 'HEAD' },
+        ...(name === 'empty.html' ? [] : [{ target: `/sub-${place}/${name}`, headers: { Range: 'bytes=0-1' } }]),
+        ...(place === 'same' ? [] : [{ target: `/sub-${place}/${name}`, headers: { 'If-Modified-Since': old } }]),
+      ],
+    ),
+  ),
+  ...['what=foo&with=bar', 'what=&with=x', 'what=OO&with=', 'with=x', 'what=f&with=%26'].flatMap((query) =>
+    often({ target: `/sub-variable/a.html?${query}` }),
+  ),
+  ...['/sub-return', '/sub-up/get-x?a=get-x', '/sub-up/x?status=404', '/sub-up/x?status=304'].flatMap((target) =>
+    often({ target }),
+  ),
   ...conditional,
   ...listings,
   ...coded,

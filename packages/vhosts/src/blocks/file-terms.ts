@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as answers from '../directives/file-answers.ts'
-import type { FileTerms, PrecompressedSpec } from '../spec/spec.ts'
+import * as filter from '../directives/sub-filter.ts'
+import type { FileTerms, PrecompressedSpec, SubFilterSpec } from '../spec/spec.ts'
 import { gzipTerms } from './gzip-terms.ts'
 import type { Level } from './level.ts'
 
@@ -44,4 +45,16 @@ export function fileTermsOf(level: Level): FileTerms | undefined {
     hasRandomIndex: level.value(answers.randomIndex) ?? false,
   }
   return isDeepStrictEqual(terms, USUAL) ? undefined : terms
+}
+
+/** The texts that are replaced in bodies of a level. */
+export function subFilterOf(level: Level): SubFilterSpec | undefined {
+  const pairs = level.nearest(filter.subFilter)
+  if (pairs.length === 0) return undefined
+  return {
+    pairs,
+    types: level.value(filter.subFilterTypes) ?? [],
+    isOnce: level.value(filter.subFilterOnce) ?? true,
+    keepsLastModified: level.value(filter.subFilterLastModified) ?? false,
+  }
 }

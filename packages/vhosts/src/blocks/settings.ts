@@ -6,7 +6,7 @@ import * as serving from '../directives/serving.ts'
 import { BUILT_IN_DEFAULT_TYPE, defaultType, typesBlock } from '../directives/types.ts'
 import type { ContentSpec, FilesSpec, LocationSettings, RewriteStep } from '../spec/spec.ts'
 import { accessLogsOf } from './access-logs.ts'
-import { fileTermsOf } from './file-terms.ts'
+import { fileTermsOf, subFilterOf } from './file-terms.ts'
 import { guardOf } from './guard.ts'
 import { gzipTerms } from './gzip-terms.ts'
 import type { Level } from './level.ts'
@@ -87,6 +87,7 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
     access: level.nearest(answers.allow),
     satisfiesAny: level.value(answers.satisfy) === 'any',
     authBasic: authBasic(level),
+    subFilter: subFilterOf(level),
     stallLimits: stallLimits(level),
     hasCacheStatus: level.value(answers.svcCacheStatus) ?? content.kind === 'app',
     maxBodyBytes: level.value(answers.clientMaxBodySize) ?? (content.kind === 'app' ? undefined : MAX_BODY_BYTES),

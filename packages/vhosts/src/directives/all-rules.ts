@@ -17,6 +17,7 @@ import * as resolving from './resolver.ts'
 import * as rewriting from './rewriting.ts'
 import { type Context, type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
+import * as subFilter from './sub-filter.ts'
 import { defaultType, typesBlock } from './types.ts'
 import { families } from './upstream-family.ts'
 import { tlsFamilies } from './upstream-tls.ts'
@@ -75,6 +76,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(limiting),
   ...Object.values(compression),
   ...Object.values(fileAnswers),
+  ...Object.values(subFilter),
   typesBlock,
   defaultType,
   ...Object.values(logging),

@@ -21,7 +21,6 @@ const REFUSED = byName({
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
   'use GET /metrics': 'stub_status',
-  'response bodies are not rewritten; change them at their source': 'sub_filter',
   'variables cannot read fields with an underscore in their name': 'underscores_in_headers',
 })
 
@@ -42,7 +41,6 @@ const REFUSED_MODULES: Readonly<Record<string, string>> = {
   perl: 'the server runs no embedded scripts; use an application (svc_app) or an upstream',
   slice: 'ranges are requested from the upstream as the client asks for them',
   ssi: 'pages are not assembled here; assemble them in the upstream',
-  sub: 'response bodies are not rewritten; change them at their source',
   userid: 'no cookie is set for clients; set it in the upstream',
   v2: 'the server bounds HTTP/2 connections itself; set server.max_header_bytes in the config file',
   xslt: 'XML is sent unchanged; transform it in the upstream',

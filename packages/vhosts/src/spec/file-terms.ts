@@ -1,4 +1,5 @@
 import type { CompressionSpec } from './compression-spec.ts'
+import type { Template } from './template.ts'
 
 /** How the files of a location are answered, where that is not the usual. */
 export interface FileTerms {
@@ -31,4 +32,16 @@ export interface PrecompressedSpec {
   readonly forms: readonly { readonly coding: 'br' | 'gzip'; readonly isAlways: boolean }[]
   /** Terms of `gzip_static on`. */
   readonly terms: CompressionSpec
+}
+
+/** `sub_filter`: texts of bodies that are replaced. */
+export interface SubFilterSpec {
+  /** Without regard to case. */
+  readonly pairs: readonly { readonly text: Template; readonly replacement: Template }[]
+  /** Media types in lower case, text/html besides; `*`: all. */
+  readonly types: readonly string[]
+  /** True if each text is replaced once. */
+  readonly isOnce: boolean
+  /** True if Last-Modified stays, and the ETag becomes weak; else the changed response has none of them. */
+  readonly keepsLastModified: boolean
 }

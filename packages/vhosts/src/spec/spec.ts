@@ -1,6 +1,6 @@
 import type { Place } from '../syntax/config-problem.ts'
 import type { CompressionSpec } from './compression-spec.ts'
-import type { FileTerms } from './file-terms.ts'
+import type { FileTerms, SubFilterSpec } from './file-terms.ts'
 import type { GeoSpec, GuardSpec, LimitZoneSpec, SplitSpec } from './guard.ts'
 import type { PatternSpec, Template } from './template.ts'
 import type { UpstreamContent, UpstreamSpec } from './upstream-spec.ts'
@@ -126,6 +126,8 @@ export interface LocationSettings {
   /** `satisfy any`: one of `access` and `authBasic` is enough. */
   readonly satisfiesAny: boolean
   readonly authBasic: { readonly realm: Template; readonly userFile: Template } | undefined
+  /** undefined: bodies stay as they are. */
+  readonly subFilter: SubFilterSpec | undefined
   /** `client_body_timeout` and `send_timeout`: how long a client may stall, in milliseconds. undefined: as long as elsewhere. */
   readonly stallLimits: { readonly bodyMs: number | undefined; readonly sendMs: number | undefined } | undefined
   /** True if responses have the field Cache-Status. */

@@ -25,7 +25,7 @@ function sendProblem(context: RequestContext, problem: Problem, headers: HeaderL
 /** Failures are in the log under the id of their request. */
 function sendPlain(context: RequestContext, status: number, headers: HeaderList): void {
   const { head, body } = plainPage(status, status < 500 ? headers : [...headers, ['x-request-id', context.requestId]])
-  context.respond(head, body)
+  context.respondCompressed(head, body)
 }
 
 /** Answers with an error that its status says everything about. */

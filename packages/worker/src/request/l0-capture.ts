@@ -44,7 +44,7 @@ export interface WorkerFacts extends L0Facts {
 }
 
 /** The request that an offer is made for. */
-interface OfferingRequest {
+export interface OfferingRequest {
   readonly request: HttpRequest
   readonly client: ClientInfo
   /** Number of the generation that answers. */

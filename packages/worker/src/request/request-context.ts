@@ -7,6 +7,7 @@ import { withAffinity } from '../generation/affinity.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
+import type { BodyFilter } from './body-filter.ts'
 import { ClientBody } from './client-body.ts'
 import { endedSpans } from './ended-spans.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
@@ -14,6 +15,7 @@ import type { EndedRequest, FlowLog, StageTrail } from './flow-log.ts'
 import type { FormattedLogs, RequestOutcome } from './formatted-logs.ts'
 import { HeldWriter } from './held-writer.ts'
 import { L0Capture, type L0Passage } from './l0-capture.ts'
+import { offeringOf } from './l0-offering.ts'
 import type { PluginPassage } from './plugin-passage.ts'
 import type { RealIp } from './real-ip.ts'
 import { finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
@@ -89,6 +91,8 @@ export class RequestContext {
   compression: CompressionTerms | undefined
   /** Terms of a request on which L0 may answer it like this one; undefined: those of `compression`. */
   l0Terms: CompressionTerms | undefined
+  /** Changes bodies before they are compressed. */
+  bodyFilter: BodyFilter | undefined
   /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
   cacheStatus = ''
   /** Undefined: there is no collector. */
@@ -196,25 +200,7 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     const { admission } = this.#tools.l0
     if (admission === undefined || this.#l0.isWithdrawn) return false
-    const { client, generation, pathGroup, accessLogs, formattedLogs, realIp, hidesCacheStatus } = this
-    // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
-    const isOfSpelling = this.vhost !== undefined
-    const { session_cookie_name: affinityCookie } = generation.config.scaling
-    const offering = {
-      request: this.exchange.request,
-      client,
-      generation: generation.number,
-      site: this.site?.config.id ?? '',
-      pathGroup,
-      accessLogs,
-      realIp,
-      formattedLogs,
-      affinityCookie,
-      isOfSpelling,
-      hidesStatus: hidesCacheStatus,
-      terms: this.l0Terms ?? (this.mayCompress ? this.compression : undefined),
-    }
-    return this.#l0.offer(admission, offering, offer)
+    return this.#l0.offer(admission, offeringOf(this), offer)
   }
 
   /**
@@ -222,8 +208,8 @@ export class RequestContext {
    * already would never come in. To be called before the client is answered.
    */
   fillL0(unsent: Parameters<L0Capture['fill']>[0]): void {
-    // It would not pass the plugins.
-    if (this.plugins?.seesResponses === true) return
+    // It would not pass the plugins, nor the filter.
+    if (this.plugins?.seesResponses === true || this.bodyFilter !== undefined) return
     this.#l0.fill(unsent, {
       request: this.request,
       mayCompress: this.mayCompress,
@@ -344,6 +330,11 @@ export class RequestContext {
 
   /** Sends the head of a streamed response in the coding that the client likes best. */
   streamCompressed(head: ResponseHead, options?: StreamOptions): BodyWriter {
+    const filtered = this.bodyFilter?.open(head)
+    return filtered === undefined ? this.#streamCoded(head, options) : filtered.writerTo(this.#streamCoded(filtered.head, {}))
+  }
+
+  #streamCoded(head: ResponseHead, options: StreamOptions | undefined): BodyWriter {
     const writer = this.mayCompress
       ? compressStream(this.request, head, this.compression, (final, isCoded) => this.stream(final, isCoded ? {} : options))
       : this.stream(head, options)
@@ -354,6 +345,12 @@ export class RequestContext {
 
   /** Sends a complete response in the coding that the client likes best. `encode` may know the body compressed already. */
   respondCompressed(head: ResponseHead, body: Uint8Array | undefined, encode?: Encode): void {
+    const filtered = body === undefined || body.byteLength === 0 ? undefined : this.bodyFilter?.open(head)
+    if (filtered === undefined || body === undefined) this.#respondCoded(head, body, encode)
+    else this.#respondCoded(filtered.head, filtered.whole(body))
+  }
+
+  #respondCoded(head: ResponseHead, body: Uint8Array | undefined, encode?: Encode): void {
     if (body === undefined || !this.mayCompress) {
       this.respond(head, body)
       return

@@ -29,6 +29,7 @@ import { compileLocationVariables } from './location-variables.ts'
 import type { MediaTypes, MediaTypeTables } from './media-types.ts'
 import { Precompressed } from './precompressed.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
+import { SubFilter } from './sub-filter.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 import type { LocationVariables, VariableInput } from './variable-input.ts'
 
@@ -42,6 +43,7 @@ export interface CompiledLocation {
   readonly files: FilePaths | undefined
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly types: MediaTypes
+  readonly subFilter: SubFilter | undefined
   /** undefined: there is none to be looked for. */
   readonly precompressed: Precompressed | undefined
   readonly realIp: RealIp | undefined
@@ -87,7 +89,7 @@ const LASTING: ReadonlySet<ExpiresSpec['kind']> = new Set(['off', 'epoch', 'max'
 
 /** Compiles the settings of a location, of an `if` in one, or of a server outside all locations. */
 function compileLocation(settings: LocationSettings, match: LocationMatch | undefined, tools: CompileTools): CompiledLocation {
-  const { files, expires, content, fileTerms } = settings
+  const { files, expires, content, fileTerms, subFilter } = settings
   const precompressed = fileTerms?.precompressed
   const { templates, handlers } = tools
   const types = tools.types.of(settings)
@@ -100,6 +102,7 @@ function compileLocation(settings: LocationSettings, match: LocationMatch | unde
     files: files === undefined ? undefined : compileFilePaths(files, templates),
     index: (files?.index ?? []).map((name) => templates.of(name)),
     types,
+    subFilter: subFilter === undefined ? undefined : new SubFilter(subFilter, templates),
     precompressed: precompressed === undefined ? undefined : new Precompressed(precompressed),
     realIp: compileRealIp(settings.realIp, tools),
     variables: compileLocationVariables(settings.guard, templates),

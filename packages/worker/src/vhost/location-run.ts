@@ -106,6 +106,8 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     super.comeTo(location)
     const { compression } = location
     if (location.settings.stallLimits !== undefined) context.exchange.limitStalls?.(location.settings.stallLimits)
+    const { subFilter } = location
+    context.bodyFilter = subFilter && { open: (head) => subFilter.open(this.state, head) }
     context.hasPlainErrors = location.settings.content.kind !== 'app'
     context.hidesCacheStatus = !location.settings.hasCacheStatus
     context.mayCompress = location.settings.compression !== 'off'
@@ -236,7 +238,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     state.status = status
     this.offer()
     const { head, body } = plainPage(status, [['location', this.#absolute(url)]])
-    state.context.respond(head, body)
+    state.context.respondCompressed(head, body)
     return 'answered'
   }
 

@@ -108,12 +108,14 @@ function sendFound(run: PhaseRun, file: FoundFile, version: FileVersion): Outcom
 function targetOf(run: PhaseRun, file: FoundFile, refused: (outcome: Outcome) => void): FileTarget {
   const { state, tools } = run
   const { fileTerms } = state.location.settings
+  const type = state.location.types.ofFile(state.uri)
+  const isFiltered = state.location.subFilter?.isFor(state, type) === true
   // L0 cuts any ranges out of what it stores.
   if ((fileTerms?.maxRanges ?? 0) > 0) state.context.withdrawFromL0()
   return {
     source: tools.files,
     name: file.name,
-    describe: describer(file, state.location.types.ofFile(state.uri), fileTerms),
+    describe: describer(file, type, { ...fileTerms, isFiltered }),
     refuse: (status, headers) => refused(run.fail(status, status === 416 ? fieldsOfPart(state, headers) : headers)),
     l0: {
       offer: (isCurrent) => run.offer(isCurrent),
@@ -126,10 +128,8 @@ function targetOf(run: PhaseRun, file: FoundFile, refused: (outcome: Outcome) =>
 function describer(
   { name, coding, varies }: FoundFile,
   contentType: string,
-  fileTerms: FileTerms | undefined,
+  { hasEtag = true, maxRanges, isFiltered }: Partial<Pick<FileTerms, 'hasEtag' | 'maxRanges'>> & { isFiltered: boolean },
 ): FileTarget['describe'] {
-  const hasEtag = fileTerms?.hasEtag ?? true
-  const maxRanges = coding === 'identity' ? fileTerms?.maxRanges : 0
   return (version): StaticResource => ({
     contentType,
     cacheControl: undefined,
@@ -137,7 +137,7 @@ function describer(
     compressed: [],
     varies,
     hasEtag,
-    maxRanges,
+    maxRanges: coding !== 'identity' || (isFiltered && version.size > 0) ? 0 : maxRanges,
   })
 }
 
