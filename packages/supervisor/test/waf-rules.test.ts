@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Config, SiteConfig, WafRule } from '@svc/config'
 import { codeOf, Gate } from '@svc/core'
+import { LinearPattern } from '@svc/http'
 import type { GenerationSpec, ReloadReport, WafRuleOrder } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { tempDir } from '@svc/testkit'
@@ -75,6 +76,18 @@ class Firewall {
 
 const start = (t: TestContext) => Firewall.start(tempDir(t, 'waf-rules'))
 const limited = (why: RegExp) => ({ code: 'SUP_RULE_LIMIT', status: 409, message: why })
+
+test('a change compiles each of its patterns once, and a reload after it none', async (t) => {
+  const inSlices = t.mock.method(LinearPattern, 'compileInSlices')
+  const firewall = await start(t)
+  const loaded = { ...firewall.spec, secretNames: [] }
+  await firewall.add('once', { site: 'shop', when: { path: '^/once$', method: 'ONCE' } }, { isOfTenant: true })
+  const sources = () => inSlices.mock.calls.map(({ arguments: [source] }) => source)
+  assert.deepEqual(sources(), ['^/once$', 'ONCE'])
+  const reloaded = await firewall.overrides.apply(loaded)
+  assert.equal(reloaded.config.waf.rules.length, 2)
+  assert.deepEqual(sources(), ['^/once$', 'ONCE'])
+})
 
 test('a tenant adds 50 rules for its sites and no more, however many it sends at once', async (t) => {
   const firewall = await start(t)
