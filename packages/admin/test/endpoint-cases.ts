@@ -118,7 +118,7 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   },
   'GET /__svc/api/status': { answer: { ok: true, version: '1.2.3', pools: [{ site: 'shop' }] } },
   'POST /__svc/api/deploy': { body: { site: 'shop', source: '/srv/releases/r1' }, answer: { ok: true, release } },
-  'GET /__svc/api/deploy': { query: { site: 'shop' }, answer: { ok: true, releases: [release] } },
+  'GET /__svc/api/deploy': { query: { site: 'shop' }, answer: { ok: true, releases: [{ ...release, site: 'shop' }] } },
   'POST /__svc/api/deploy/rollback': { body: { site: 'shop', release: release.id }, answer: { ok: true, release } },
   'GET /__svc/api/openapi.json': { answer: { openapi: '3.1.0' } },
 
@@ -211,7 +211,11 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     answer: { ok: true, release },
     otherTenant: 404,
   },
-  'GET /__svc/admin/api/deploys': { query: { site: 'shop' }, answer: { ok: true, releases: [release] }, otherTenant: 404 },
+  'GET /__svc/admin/api/deploys': {
+    query: { site: 'shop' },
+    answer: { ok: true, releases: [{ ...release, site: 'shop' }] },
+    otherTenant: 404,
+  },
   'POST /__svc/admin/api/deploys/rollback': { body: { site: 'shop' }, answer: { ok: true, release }, otherTenant: 404 },
   'PUT /__svc/admin/api/deploys/upload': {
     query: { site: 'shop' },

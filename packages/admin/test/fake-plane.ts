@@ -337,7 +337,7 @@ export class FakePlane implements ControlPlane {
   }
 
   readonly releases: ControlPlane['releases'] = {
-    list: async () => [release],
+    list: async (sites) => sites.map((site) => ({ site, release })),
     deploy: async (order) => {
       this.calls.push({ deploy: order })
       if (order.source === '/bad') {

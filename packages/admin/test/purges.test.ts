@@ -33,6 +33,17 @@ test('an L0 purge is about everything, a host, or paths of a host, of the site t
   }
 })
 
+test('a tenant_admin names the host of an L0 purge, but in the API of the panel', async () => {
+  const user = { username: 'tom', role: 'tenant_admin', tenantId: 'acme' } as const
+  const caller = { kind: 'user', user, jti: 'j', expiresAt: 0, by: 'bearer' } as const
+  for (const body of [{}, { paths: ['/x'] }, { paths: [] }]) {
+    const { problem, plane } = await call('/__svc/cache/purge-l0', { body, caller, host: 'shop.test' })
+    assert.deepEqual([problem?.status, problem?.code, plane.orders], [403, 'not_for_tenants', []])
+    assert.equal((await call('/__svc/admin/api/cache/purge-l0', { body, caller })).status, 200)
+  }
+  assert.equal((await call('/__svc/cache/purge-l0', { body: { host: 'shop.test' }, caller })).status, 200)
+})
+
 test('a proxy purge is about a host, or paths and prefixes of it', async () => {
   const hosts = ['a.test']
   const whole = await call('/__svc/cache/purge-proxy', { body: { host: 'a.test' } })

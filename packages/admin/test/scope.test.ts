@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AppError } from '@svc/core'
 import { type PurgeOrder, planeOfTenant } from '../src/index.ts'
 import { FakePlane, isolate } from './fake-plane.ts'
+import { wafEvent } from './waf-samples.ts'
 
 const drop = (...scopes: PurgeOrder['scopes']): PurgeOrder => ({ layers: ['isr'], scopes, mode: 'drop' })
 
@@ -110,5 +112,33 @@ test('a tenant sees and changes rules of the firewall that are bound to its own 
   await assert.rejects(waf.setMode({ mode: 'off', username: 'tom' }), { code: 'NOT_FOR_TENANTS' })
   assert.equal(plane.calls.length, 3)
   await waf.events({ sites: ['shop', 'blog'], limit: 1 })
-  assert.deepEqual(plane.calls.at(-1), { wafEvents: { sites: ['shop'], limit: 1 } })
+  assert.deepEqual(plane.calls.at(-1), { wafEvents: { sites: ['shop'], rule: undefined, limit: 1 } })
+})
+
+test('a tenant that names a rule like one that it does not see is not told so', async () => {
+  const plane = new FakePlane()
+  const stored = new Map(plane.waf.rules().map((rule) => [rule.id, rule]))
+  plane.waf.rules = () => [...stored.values()]
+  plane.waf.setRule = async ({ rule, isNew }) => {
+    if (isNew && stored.has(rule.id)) throw new AppError('SUP_RULE_EXISTS', 'it exists', { status: 409, exposable: true })
+    stored.set(rule.id, rule)
+  }
+  plane.waf.removeRule = async ({ id }) => void stored.delete(id)
+  plane.waf.events = async () => ({ events: [...stored.keys()].map((rule) => ({ ...wafEvent, rule })), cursor: null })
+  const { waf } = planeOfTenant(plane, 'acme')
+  const set = (id: string, isNew: boolean, path = 'x') =>
+    waf.setRule({ id, rule: { id, site: 'shop', action: 'block', when: { path } }, isNew, username: 'tom' })
+  for (const id of ['of-blog', 'everywhere', 'free']) await set(id, true)
+  assert.equal(stored.size, 6, 'no rule of others was replaced')
+  const seen = () => waf.rules().map(({ id }) => id)
+  assert.deepEqual(seen(), ['of-shop', 'of-blog', 'everywhere', 'free'])
+  assert.deepEqual(planeOfTenant(plane, 'nobody').waf.rules(), [])
+  for (const id of seen()) await assert.rejects(set(id, true), { code: 'SUP_RULE_EXISTS' }, id)
+  await set('of-blog', false, 'changed')
+  assert.deepEqual(stored.get('of-blog')?.when, { path: '^/x' }, 'the rule of the other site is as it was')
+  assert.deepEqual(waf.rules()[1]?.when, { path: 'changed' })
+  const named = (await waf.events({ sites: ['shop'], limit: 9 })).events.map(({ rule }) => rule)
+  assert.deepEqual(named, ['everywhere', 'of-shop', 'of-blog', 'of-blog', 'everywhere', 'free'])
+  await waf.removeRule({ id: 'everywhere', username: 'tom' })
+  assert.deepEqual([seen(), stored.has('everywhere')], [['of-shop', 'of-blog', 'free'], true])
 })

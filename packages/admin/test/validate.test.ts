@@ -34,6 +34,14 @@ test('fields that are missing, unknown or of another type are all named', () => 
     'isOn: must be true or false',
   ])
   assert.deepEqual(errorsOf({ x: 1 }, z.strictObject({})), ['x: is unknown: none is expected'])
+  const rule = z.strictObject({
+    when: z.optional(z.strictObject({ path: z.string() })),
+    list: z.array(z.strictObject({ a: z.string() })),
+  })
+  assert.deepEqual(errorsOf({ when: { path: 'x', foo: 1 }, list: [{ a: 'x', b: 1 }] }, rule), [
+    'when.foo: is unknown; there are: path',
+    'list[0].b: is unknown; there are: a',
+  ])
 })
 
 test('an error repeats only the beginning of a name that the request made up', () => {

@@ -15,6 +15,10 @@ export const release = guard.object({
 })
 export type Release = Guarded<typeof release>
 
+/** A release in a list. */
+export const siteRelease = guard.object({ site: guard.string, release })
+export type SiteRelease = Guarded<typeof siteRelease>
+
 /** Serves a site from a directory or archive. */
 export const deployOrder = guard.object({
   site: guard.string,

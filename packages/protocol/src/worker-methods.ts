@@ -32,7 +32,7 @@ import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override, serverOrder } from './override-messages.ts'
 import { pluginOff, pluginOrder, pluginReport, pluginStatus } from './plugin-messages.ts'
 import { countedClients, sliceOrders, slices, unusedSlices } from './rate-limit-messages.ts'
-import { deployOrder, release, rollbackOrder, uploadEnd, uploadPlace, uploadStart } from './release-messages.ts'
+import { deployOrder, release, rollbackOrder, siteRelease, uploadEnd, uploadPlace, uploadStart } from './release-messages.ts'
 import {
   certificateReports,
   configVerdict,
@@ -228,7 +228,7 @@ export const masterMethods = {
   deploy: method(deployOrder, release),
   /** Goes back to a release of a site. Answered when every worker has. */
   rollback: method(rollbackOrder, release),
-  releases: method(guard.object({ site: guard.string }), guard.object({ releases: guard.arrayOf(release) })),
+  releases: method(guard.object({ sites: guard.arrayOf(guard.string) }), guard.object({ releases: guard.arrayOf(siteRelease) })),
   /** Reserves room for an archive that a client uploads. */
   beginUpload: method(uploadStart, uploadPlace),
   /** Puts an uploaded archive where releases come from. `file`: absolute path; undefined: it was aborted. */

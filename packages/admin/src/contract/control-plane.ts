@@ -35,6 +35,7 @@ import type {
   ServerOrder,
   SessionRecord,
   SiteManifestInfo,
+  SiteRelease,
   SiteStatus,
   SloStatus,
   SummaryQuery,
@@ -302,8 +303,8 @@ export interface Upload {
 
 /** The releases of sites. All reject if the master is unreachable, or with its error. */
 export interface Releases {
-  /** The latest first. @throws SUP_UNKNOWN_SITE */
-  list(site: string): Promise<readonly Release[]>
+  /** The last ones of sites, the latest first. @throws SUP_UNKNOWN_SITE */
+  list(sites: readonly string[]): Promise<readonly SiteRelease[]>
   /** Resolves when every worker serves the release. @throws DEPLOY_FAILED with `errors` in its data, and the other codes of releases */
   deploy(order: DeployOrder): Promise<Release>
   /** Resolves when every worker serves the release. @throws UNKNOWN_RELEASE, and what `deploy` throws */

@@ -40,7 +40,7 @@ export interface EndpointAnswer {
 }
 
 /** The response of an endpoint that failed. */
-interface EndpointRefusal {
+export interface EndpointRefusal {
   readonly problem: Problem
   /** Further fields, lower-case names. */
   readonly headers?: HeaderList

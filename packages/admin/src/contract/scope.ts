@@ -14,7 +14,8 @@ import type {
   SiteSummary,
   Sites,
 } from './control-plane.ts'
-import type { Waf } from './waf.ts'
+import { forbidden, ownAmong, requireSite } from './own-sites.ts'
+import { wafFor } from './tenant-waf.ts'
 
 /** Returns the caller of an endpoint that only users may call. @throws UNAUTHORIZED */
 export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'user' }> {
@@ -25,13 +26,6 @@ export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'u
 /** The name of a caller in records; "" for the machine itself. */
 export function usernameOf(caller: Caller): string {
   return caller.kind === 'user' ? caller.user.username : ''
-}
-
-/** Returns the site of an id. @throws UNKNOWN_SITE */
-export function requireSite(sites: Pick<Sites, 'list'>, id: string): SiteSummary {
-  const site = sites.list().find((one) => one.id === id)
-  if (site === undefined) throw new AdminError('UNKNOWN_SITE', { site: id })
-  return site
 }
 
 /** The labels that only sites of a tenant have: a purge by label must not touch another's. */
@@ -61,12 +55,6 @@ function sitesFor(sites: Sites, tenant: string): Sites {
     states: () => sites.states(),
     setMaintenance: async (id, order, username) => sites.setMaintenance(requireSite({ list }, id).id, order, username),
     routes: async (id) => sites.routes(requireSite({ list }, id).id),
-  }
-}
-
-function forbidden(operation: string): () => Promise<never> {
-  return async () => {
-    throw new AdminError('NOT_FOR_TENANTS', { operation })
   }
 }
 
@@ -105,17 +93,11 @@ function renderersFor(renderers: Renderers, own: Sites): Renderers {
 
 function releasesFor(releases: Releases, own: Sites, tenant: string): Releases {
   return {
-    list: async (id) => releases.list(requireSite(own, id).id),
+    list: (ids) => releases.list(ownAmong(own, ids)),
     deploy: async (order) => releases.deploy({ ...order, site: requireSite(own, order.site).id, tenant }),
     rollback: async (order) => releases.rollback({ ...order, site: requireSite(own, order.site).id }),
     upload: async (order, content) => releases.upload({ ...order, site: requireSite(own, order.site).id }, content),
   }
-}
-
-/** Ids of the tenant's sites among those that are asked for. */
-function ownAmong(own: Sites, wanted: readonly string[] | undefined): string[] {
-  const ids = own.list().map(({ id }) => id)
-  return ids.filter((id) => wanted?.includes(id) ?? true)
 }
 
 /** The items that are about one of the tenant's sites. */
@@ -152,35 +134,6 @@ function alertsFor(alerts: Alerts, own: Sites): Alerts {
       return alerts.silence(order)
     },
     endSilence: async (id) => (await silences()).some((silence) => silence.id === id) && alerts.endSilence(id),
-  }
-}
-
-function wafFor(waf: Waf, own: Sites): Waf {
-  const ofWhole = 'change rules that are bound to no site'
-  const rules = () => waf.rules().filter(({ site }) => site !== undefined && own.list().some(({ id }) => id === site))
-  const requireRule = (id: string) => {
-    if (!rules().some((rule) => rule.id === id)) throw new AdminError('UNKNOWN_RULE', { id })
-  }
-  return {
-    mode: () => waf.mode(),
-    packs: () => waf.packs(),
-    rules,
-    test: () => {
-      throw new AdminError('NOT_FOR_TENANTS', { operation: 'test the firewall' })
-    },
-    events: (query) => waf.events({ ...query, sites: ownAmong(own, query.sites) }),
-    setMode: forbidden('change the mode of the firewall'),
-    setRule: async (order) => {
-      const { site } = order.rule
-      if (!order.isNew) requireRule(order.id)
-      if (site === undefined) throw new AdminError('NOT_FOR_TENANTS', { operation: ofWhole })
-      requireSite(own, site)
-      await waf.setRule({ ...order, isOfTenant: true })
-    },
-    removeRule: async (order) => {
-      requireRule(order.id)
-      await waf.removeRule(order)
-    },
   }
 }
 
@@ -245,7 +198,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       run: forbidden('run tasks'),
       setEnabled: forbidden('change tasks'),
     },
-    waf: wafFor(plane.waf, sites),
+    waf: wafFor(plane.waf, sites, tenant),
     plugins: {
       list: forbidden('see plugins'),
       setEnabled: forbidden('change plugins'),

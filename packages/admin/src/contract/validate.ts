@@ -59,10 +59,28 @@ function messageOf(issue: Issue, value: unknown): string {
   }
 }
 
+/** The fields that the object at a path of the schema may have. */
+function fieldsAt(schema: Fields, path: readonly PropertyKey[]): string[] {
+  let inner: unknown = schema
+  for (const key of path) inner = typeof key === 'number' ? bare(inner).def?.element : bare(inner).shape?.[String(key)]
+  return Object.keys(bare(inner).shape ?? {})
+}
+
+interface SchemaParts {
+  readonly def?: { readonly innerType?: unknown; readonly element?: unknown }
+  readonly shape?: Readonly<Record<string, unknown>>
+}
+
+/** A schema without "optional" around it. */
+function bare(schema: unknown): SchemaParts {
+  const parts = (schema ?? {}) as SchemaParts
+  return parts.def?.innerType === undefined ? parts : bare(parts.def.innerType)
+}
+
 function errorsOf(issue: Issue, schema: Fields, value: unknown): FieldError[] {
   const path = pathOf(issue.path)
   if (issue.code !== 'unrecognized_keys') return [{ path, message: messageOf(issue, value) }]
-  const known = Object.keys(schema.shape)
+  const known = fieldsAt(schema, issue.path)
   const message = known.length === 0 ? 'is unknown: none is expected' : `is unknown; there are: ${known.join(', ')}`
   const shown = issue.keys.slice(0, MAX_LISTED).map((key) => key.slice(0, MAX_NAME_CHARS))
   return shown.map((key) => ({ path: pathOf([...issue.path, key]), message }))

@@ -2,8 +2,8 @@ import { type Caller, decideAccess } from '@svc/auth'
 import * as z from 'zod/mini'
 import type { ControlPlane, EntryLayer, StoredResponse } from '../contract/control-plane.ts'
 import { type EndpointResult, ok } from '../contract/endpoint.ts'
+import { requireSite } from '../contract/own-sites.ts'
 import { digits, success, text, urlPath } from '../contract/schemas.ts'
-import { requireSite } from '../contract/scope.ts'
 import { AdminError } from '../errors/errors.ts'
 
 /** Longer bodies are cut. */

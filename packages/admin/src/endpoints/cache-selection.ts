@@ -1,8 +1,9 @@
 import * as z from 'zod/mini'
 import type { ControlPlane, PurgeOrder } from '../contract/control-plane.ts'
 import type { EndpointResult } from '../contract/endpoint.ts'
+import { requireSite } from '../contract/own-sites.ts'
+import { invalidField } from '../contract/refusals.ts'
 import { list, text, urlPath } from '../contract/schemas.ts'
-import { requireSite } from '../contract/scope.ts'
 
 /** Selects cached responses: those of a site or host, and of these the ones with a tag, path or fitting pattern. */
 interface CacheSelection {
@@ -23,8 +24,7 @@ export const selectionFields = () => ({
 
 /** The answer to a request that selects nothing. */
 export function nothingSelected(fields: readonly string[]): EndpointResult {
-  const detail = `give at least one of: ${fields.join(', ')}`
-  return { problem: { status: 400, code: 'invalid_request', detail, errors: [{ path: '', message: detail }] } }
+  return invalidField('', `give at least one of: ${fields.join(', ')}`)
 }
 
 /** The label of the site that a selection is about. Undefined: it is about all. @throws UNKNOWN_SITE */

@@ -68,7 +68,7 @@ import { siteDetails } from '../endpoints/api/sites/[id].ts'
 import { sites } from '../endpoints/api/sites.ts'
 import { status } from '../endpoints/api/status.ts'
 import { purgeApp } from '../endpoints/cache/purge-app.ts'
-import { purgeL0 } from '../endpoints/cache/purge-l0.ts'
+import { panelPurgeL0, purgeL0 } from '../endpoints/cache/purge-l0.ts'
 import { purgeModules } from '../endpoints/cache/purge-modules.ts'
 import { purgeProxy } from '../endpoints/cache/purge-proxy.ts'
 import { cacheStats } from '../endpoints/cache/stats.ts'
@@ -123,7 +123,6 @@ const managed: readonly Endpoint[] = [
 /** The endpoints of other groups that the API of the panel has too, with its paths and access. */
 const administered: readonly Endpoint[] = (
   [
-    [purgeL0, 'cache/purge-l0', 'tenant_admin'],
     [purgeProxy, 'cache/purge-proxy', 'tenant_admin'],
     [invalidate, 'cache/invalidate', 'tenant_admin'],
     [cacheStats, 'cache/stats', 'viewer'],
@@ -176,6 +175,7 @@ const fixed: readonly Endpoint[] = [
   issueToken,
   revokeToken,
 
+  panelPurgeL0,
   ...administered,
   upload,
   purgeByTag,

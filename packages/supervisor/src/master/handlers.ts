@@ -72,7 +72,7 @@ export function workerHandlers(
     rollback: (order) => parts.releases.rollback(order),
     beginUpload: (start) => parts.uploads.begin(connection, start),
     endUpload: (end) => parts.uploads.end(connection, end),
-    releases: ({ site }) => ({ releases: parts.releases.list(site) }),
+    releases: ({ sites }) => ({ releases: parts.releases.list(sites) }),
     setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),
     setServerDown: (order) => setServerDown(parts, order),
     auditLog: (query) => parts.audit.page(query),

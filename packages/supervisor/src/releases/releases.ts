@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Config, SiteConfig } from '@svc/config'
 import { asError, codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import type { DeployOrder, GenerationSpec, Release, RollbackOrder, SiteSurvey } from '@svc/protocol'
+import type { DeployOrder, GenerationSpec, Release, RollbackOrder, SiteRelease, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { releaseValue } from '../overrides/override-settings.ts'
 import type { Overrides } from '../overrides/overrides.ts'
@@ -15,6 +15,8 @@ import type { ReleaseRecord, ReleaseRecords } from './release-records.ts'
 import { findSource, type ReleaseSource } from './release-source.ts'
 import type { Unpacking } from './unpack/unpacking.ts'
 
+/** Releases that are listed: a few thousand sites have more together. */
+const MAX_LISTED = 1_000
 /** Id of the release that the configuration names. */
 const CONFIGURED = 'configured'
 
@@ -61,13 +63,20 @@ export class Releases {
     this.#options = options
   }
 
-  /** The releases of a site, the latest first. @throws SUP_UNKNOWN_SITE */
-  list(site: string): Release[] {
-    this.#site(site)
-    const live = this.#live(site)
-    return this.#records(site)
-      .toReversed()
-      .map((record) => releaseOf(record, live))
+  /** The last releases of sites, the latest first. @throws SUP_UNKNOWN_SITE */
+  list(sites: readonly string[]): SiteRelease[] {
+    const all = sites.flatMap((site) => {
+      this.#site(site)
+      const live = this.#live(site)
+      return this.#records(site)
+        .toReversed()
+        .map((record) => ({ site, release: releaseOf(record, live) }))
+    })
+    all.sort(
+      ({ release: one }, { release: other }) =>
+        Number(one.created_at < other.created_at) - Number(one.created_at > other.created_at),
+    )
+    return all.slice(0, MAX_LISTED)
   }
 
   /**

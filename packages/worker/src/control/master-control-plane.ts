@@ -246,7 +246,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       setEnabled: (order) => master.call('setPluginEnabled', order, WORK),
     },
     releases: {
-      list: async (site) => (await master.call('releases', { site }, ANSWER)).releases,
+      list: async (sites) => (await master.call('releases', { sites: [...sites] }, ANSWER)).releases,
       deploy: (order) => master.call('deploy', order, WAIT),
       rollback: (order) => master.call('rollback', order, WAIT),
       upload: (order, content) => uploadArchive({ master, answer: WORK }, order, content),

@@ -2,8 +2,8 @@ import type { FlowFilter } from '@svc/protocol'
 import * as z from 'zod/mini'
 import type { Sites } from '../../contract/control-plane.ts'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { requireSite } from '../../contract/own-sites.ts'
 import { digits, success, text } from '../../contract/schemas.ts'
-import { requireSite } from '../../contract/scope.ts'
 
 const reasons = ['slow', 'failed', 'sample'] as const
 type Reason = (typeof reasons)[number]

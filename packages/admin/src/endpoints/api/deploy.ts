@@ -1,7 +1,8 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { requireSite } from '../../contract/own-sites.ts'
 import { absolutePath, success, text } from '../../contract/schemas.ts'
-import { requireSite, usernameOf } from '../../contract/scope.ts'
+import { usernameOf } from '../../contract/scope.ts'
 import { releaseAnswer, releaseFields, releaseSuccess } from '../release-answer.ts'
 
 export const deploy = endpoint({
@@ -30,10 +31,12 @@ export const releases = endpoint({
   path: '/__svc/api/deploy',
   group: 'api',
   access: 'loopback',
-  summary: 'Lists the releases of a site, the latest first.',
-  query: () => z.strictObject({ site: text('Id of the site.') }),
-  response: () => success({ releases: z.array(releaseFields()) }),
+  summary: 'Lists the releases of a site, or of all sites, the latest first.',
+  query: () => z.strictObject({ site: z.optional(text('Id of the site. Without it: all sites that the user may read.')) }),
+  response: () => success({ releases: z.array(z.extend(releaseFields(), { site: z.string() })) }),
   async handle(plane, { query: { site } }) {
-    return ok({ releases: await plane.releases.list(requireSite(plane.sites, site).id) })
+    const sites = site === undefined ? plane.sites.list() : [requireSite(plane.sites, site)]
+    const listed = await plane.releases.list(sites.map(({ id }) => id))
+    return ok({ releases: listed.map(({ site: id, release }) => ({ ...release, site: id })) })
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { requireSite } from '../../contract/own-sites.ts'
 import { success, text } from '../../contract/schemas.ts'
-import { requireSite } from '../../contract/scope.ts'
 
 export const modules = endpoint({
   method: 'GET',

@@ -2,8 +2,8 @@ import type { LogFilter } from '@svc/protocol'
 import * as z from 'zod/mini'
 import type { Sites } from '../../contract/control-plane.ts'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { requireSite } from '../../contract/own-sites.ts'
 import { digits, success, text } from '../../contract/schemas.ts'
-import { requireSite } from '../../contract/scope.ts'
 
 /** Levels by name, as loggers number them. */
 const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import type { ControlPlane, EntryLayer, EntryQuery } from '../../../contract/control-plane.ts'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { requireSite } from '../../../contract/own-sites.ts'
 import { success, text, urlPath } from '../../../contract/schemas.ts'
-import { requireSite } from '../../../contract/scope.ts'
 
 const layers = ['isr', 'proxy', 'l0'] as const
 /** Entries of a page, and the most pages of a layer that are read. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint } from '../../../contract/endpoint.ts'
+import { invalidField } from '../../../contract/refusals.ts'
 import { text } from '../../../contract/schemas.ts'
 import { purgeLayer, purgeResponse } from '../../purge-answer.ts'
 
@@ -21,7 +22,6 @@ export const purgeByTag = endpoint({
     if (pattern !== undefined && tag === undefined) {
       return purgeLayer(plane, 'isr', [{ kind: 'pattern', pattern, labels: null }], query)
     }
-    const detail = 'give either tag or pattern'
-    return { problem: { status: 400, code: 'invalid_request', detail, errors: [{ path: 'tag', message: detail }] } }
+    return invalidField('tag', 'give either tag or pattern')
   },
 })

@@ -1,8 +1,8 @@
 import { normalizePath } from '@svc/http'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { requireSite } from '../../../contract/own-sites.ts'
 import { list, success, text, urlPath } from '../../../contract/schemas.ts'
-import { requireSite } from '../../../contract/scope.ts'
 
 export const warmCache = endpoint({
   method: 'POST',

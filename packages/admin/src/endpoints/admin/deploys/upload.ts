@@ -1,7 +1,8 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { requireSite } from '../../../contract/own-sites.ts'
 import { success, text } from '../../../contract/schemas.ts'
-import { requireSite, usernameOf } from '../../../contract/scope.ts'
+import { usernameOf } from '../../../contract/scope.ts'
 
 export const upload = endpoint({
   method: 'PUT',

@@ -1,6 +1,7 @@
 import { clientNetwork } from '@svc/http'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { invalidField } from '../../../contract/refusals.ts'
 import { success } from '../../../contract/schemas.ts'
 
 export const unblockClient = endpoint({
@@ -14,8 +15,7 @@ export const unblockClient = endpoint({
     // As the list names a network.
     const client = clientNetwork(ip.endsWith('/64') ? ip.slice(0, -3) : ip)
     if (client === '') {
-      const detail = `"${ip}" is not an IP address`
-      return { problem: { status: 400, code: 'invalid_request', detail, errors: [{ path: 'ip', message: detail }] } }
+      return invalidField('ip', `"${ip}" is not an IP address`)
     }
     if (await plane.fleet.unblock(client)) return ok({ client })
     const detail = `no requests of ${client} were counted in the last minute`

@@ -3,12 +3,12 @@ import { integer, list, oneOf, text } from '../../../contract/schemas.ts'
 
 const pattern = (description: string) => z.optional(text(`${description}, as a pattern (RE2).`, 1000))
 
-/** The id of a new rule. */
+/** The id of a new rule. It is shorter than one in the configuration may be: see `tenant-waf.ts`. */
 export const ruleId = () =>
   z
     .string()
     .check(
-      z.regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'expected 1 to 63 characters of a-z, 0-9, ".", "_" and "-"'),
+      z.regex(/^[a-z0-9][a-z0-9._-]{0,53}$/, 'expected 1 to 54 characters of a-z, 0-9, ".", "_" and "-"'),
       z.describe('Id of the rule.'),
     )
 

@@ -1,6 +1,10 @@
+import { clientNetwork, parseTarget } from '@svc/http'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
 import { success, text, urlPath } from '../../../contract/schemas.ts'
+
+const isTarget = (path: string) => typeof parseTarget(path) !== 'string'
+const isAddress = (ip: string) => clientNetwork(ip) !== ''
 
 export const testWaf = endpoint({
   method: 'POST',
@@ -11,10 +15,10 @@ export const testWaf = endpoint({
   body: () =>
     z.strictObject({
       method: text('Method.', 32),
-      path: urlPath('Path with query.'),
+      path: urlPath('Path with query.').check(z.refine(isTarget, 'cannot be the target of a request')),
       headers: z.optional(z.record(z.string(), z.string()).check(z.describe('Header fields. "host" chooses the site.'))),
       body: z.optional(z.string().check(z.maxLength(65_536), z.describe('Body.'))),
-      ip: z.optional(text('Address of the client.', 64)),
+      ip: z.optional(text('Address of the client.', 64).check(z.refine(isAddress, 'must be an IP address'))),
     }),
   response: () =>
     success({

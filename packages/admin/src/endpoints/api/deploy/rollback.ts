@@ -1,7 +1,8 @@
 import * as z from 'zod/mini'
 import { endpoint } from '../../../contract/endpoint.ts'
+import { requireSite } from '../../../contract/own-sites.ts'
 import { text } from '../../../contract/schemas.ts'
-import { requireSite, usernameOf } from '../../../contract/scope.ts'
+import { usernameOf } from '../../../contract/scope.ts'
 import { releaseAnswer, releaseSuccess } from '../../release-answer.ts'
 
 export const rollback = endpoint({

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { requireSite } from '../../../contract/own-sites.ts'
 import { success } from '../../../contract/schemas.ts'
-import { requireSite } from '../../../contract/scope.ts'
 import { isolateSchema, routeSchema, siteFacts, siteFields } from '../../site-facts.ts'
 
 const counts = () => z.object({ entries: z.int(), bytes: z.int() })

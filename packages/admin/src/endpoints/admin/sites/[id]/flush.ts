@@ -1,5 +1,5 @@
 import { endpoint } from '../../../../contract/endpoint.ts'
-import { requireSite } from '../../../../contract/scope.ts'
+import { requireSite } from '../../../../contract/own-sites.ts'
 import { flushSites } from '../../../flush-sites.ts'
 import { purgeResponse } from '../../../purge-answer.ts'
 

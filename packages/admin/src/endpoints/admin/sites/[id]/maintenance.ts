@@ -1,8 +1,9 @@
 import { MAINTENANCE_RETRY_SECS } from '@svc/protocol'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../../contract/endpoint.ts'
+import { requireSite } from '../../../../contract/own-sites.ts'
 import { integer, success, text } from '../../../../contract/schemas.ts'
-import { requireSite, usernameOf } from '../../../../contract/scope.ts'
+import { usernameOf } from '../../../../contract/scope.ts'
 
 const A_DAY_SECS = 86_400
 

@@ -1,7 +1,9 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../../contract/endpoint.ts'
-import { success } from '../../../../contract/schemas.ts'
-import { requireSite, usernameOf } from '../../../../contract/scope.ts'
+import { requireSite } from '../../../../contract/own-sites.ts'
+import { invalidField } from '../../../../contract/refusals.ts'
+import { success, text } from '../../../../contract/schemas.ts'
+import { usernameOf } from '../../../../contract/scope.ts'
 import { ruleFields, ruleSchema } from '../rule-fields.ts'
 
 export const changeWafRule = endpoint({
@@ -10,11 +12,12 @@ export const changeWafRule = endpoint({
   group: 'admin',
   access: 'tenant_admin',
   summary: 'Replaces a rule.',
-  body: () => z.strictObject(ruleFields()),
+  body: () => z.strictObject({ id: z.optional(text('Id of the rule, as in the path.')), ...ruleFields() }),
   response: () => success({ rule: ruleSchema() }),
   async handle(plane, { params: { id = '' }, body, caller }) {
     if (body.site !== undefined) requireSite(plane.sites, body.site)
-    const rule = { id, ...body }
+    if (body.id !== undefined && body.id !== id) return invalidField('id', `must be "${id}", as in the path`)
+    const rule = { ...body, id }
     await plane.waf.setRule({ id, rule, isNew: false, username: usernameOf(caller) })
     return ok({ rule })
   },

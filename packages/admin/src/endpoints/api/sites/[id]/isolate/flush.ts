@@ -1,5 +1,5 @@
 import { endpoint } from '../../../../../contract/endpoint.ts'
-import { requireSite } from '../../../../../contract/scope.ts'
+import { requireSite } from '../../../../../contract/own-sites.ts'
 import { purgeAnswer, purgeResponse } from '../../../../purge-answer.ts'
 
 export const flushIsolates = endpoint({
