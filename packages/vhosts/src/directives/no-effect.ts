@@ -10,9 +10,12 @@ export const NO_EFFECT = byName({
   'responses are streamed': `fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size
     fastcgi_max_temp_file_size fastcgi_temp_file_write_size fastcgi_temp_path gzip_buffers gunzip_buffers proxy_buffer_size
     proxy_buffers proxy_busy_buffers_size proxy_max_temp_file_size proxy_temp_file_write_size proxy_temp_path
-    scgi_temp_path subrequest_output_buffer_size uwsgi_temp_path`,
+    scgi_buffer_size scgi_buffering scgi_buffers scgi_busy_buffers_size scgi_max_temp_file_size scgi_temp_file_write_size
+    scgi_temp_path subrequest_output_buffer_size uwsgi_buffer_size uwsgi_buffering uwsgi_buffers uwsgi_busy_buffers_size
+    uwsgi_max_temp_file_size uwsgi_temp_file_write_size uwsgi_temp_path`,
   'the server decides how to buffer request bodies': `client_body_buffer_size client_body_in_single_buffer
-    client_body_temp_path fastcgi_request_buffering proxy_request_buffering`,
+    client_body_temp_path fastcgi_request_buffering proxy_request_buffering scgi_request_buffering
+    uwsgi_request_buffering`,
   'hash tables grow as needed': `map_hash_bucket_size map_hash_max_size proxy_headers_hash_bucket_size
     proxy_headers_hash_max_size referer_hash_bucket_size referer_hash_max_size server_names_hash_bucket_size
     server_names_hash_max_size types_hash_bucket_size types_hash_max_size variables_hash_bucket_size
@@ -24,7 +27,8 @@ export const NO_EFFECT = byName({
     ssl_early_data ssl_ecdh_curve ssl_engine ssl_object_cache_inheritable ssl_prefer_server_ciphers`,
   'the TLS library chooses the ciphers': 'ssl_ciphers',
   'the TLS library manages session resumption': `ssl_session_cache ssl_session_ticket_key ssl_session_tickets
-    ssl_session_timeout proxy_ssl_session_reuse uwsgi_ssl_session_reuse`,
+    ssl_session_timeout proxy_ssl_session_reuse uwsgi_ssl_session_reuse
+    proxy_ssl_certificate_cache uwsgi_ssl_certificate_cache`,
   'OCSP responses are not stapled, and client certificates are not verified':
     'ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate',
   'idle connections are closed after server.idle_timeout_secs with engine "node", and after 8 to 12 s with engine "uws"':
@@ -32,7 +36,7 @@ export const NO_EFFECT = byName({
   'the head of a request has to arrive within 10 s': 'client_header_timeout',
   'the server manages connections itself': `fastcgi_keep_conn fastcgi_socket_keepalive keepalive_disable
     keepalive_min_timeout keepalive_requests keepalive_time lingering_close lingering_time lingering_timeout
-    proxy_socket_keepalive reset_timedout_connection`,
+    proxy_socket_keepalive scgi_socket_keepalive uwsgi_socket_keepalive reset_timedout_connection`,
   'the server sets socket options itself': 'tcp_nodelay tcp_nopush',
   'HTTP/3 is not supported: clients stay with HTTP/2 or HTTP/1.1': `http3 http3_hq http3_max_concurrent_streams
     http3_stream_buffer_size quic_active_connection_id_limit quic_bpf quic_gso quic_host_key quic_retry`,

@@ -3,10 +3,14 @@ import { byName } from './texts-by-name.ts'
 
 /** Directives whose absence would change answers or protection, by what to write instead. */
 const REFUSED = byName({
-  'use proxy_ssl_protocols and proxy_ssl_ciphers': 'proxy_ssl_conf_command',
-  'connections to upstreams come from any address of this machine': 'proxy_bind fastcgi_bind',
-  'a request ends when its client disconnects': 'proxy_ignore_client_abort fastcgi_ignore_client_abort',
-  'files are not written by requests': 'proxy_store proxy_store_access fastcgi_store fastcgi_store_access',
+  'use proxy_ssl_protocols and proxy_ssl_ciphers': 'proxy_ssl_conf_command uwsgi_ssl_conf_command',
+  'connections to upstreams come from any address of this machine': 'proxy_bind fastcgi_bind scgi_bind uwsgi_bind',
+  'a request ends when its client disconnects': `proxy_ignore_client_abort
+    fastcgi_ignore_client_abort scgi_ignore_client_abort uwsgi_ignore_client_abort`,
+  'ranges are served where the response allows them': `proxy_force_ranges fastcgi_force_ranges scgi_force_ranges
+    uwsgi_force_ranges`,
+  'files are not written by requests': `proxy_store proxy_store_access fastcgi_store
+    fastcgi_store_access scgi_store scgi_store_access uwsgi_store uwsgi_store_access`,
   'an error of an application does not make the server try another one': 'fastcgi_catch_stderr',
   'an error page that fails is sent as a plain error': 'recursive_error_pages',
   'symbolic links are followed; give the files to another user': 'disable_symlinks',
@@ -17,7 +21,8 @@ const REFUSED = byName({
   'use add_header': 'add_trailer early_hints',
   'compression is negotiated with each client': 'gunzip',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
-  'the rate of responses cannot be limited': 'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate',
+  'the rate of responses cannot be limited':
+    'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
   'use GET /metrics': 'stub_status',
