@@ -15,7 +15,8 @@ log_format raw escape=none '$uri $http_user_agent $http_x_none';
 log_format words "two words	tab" ' "$request"';
 log_format of_tls '$ssl_protocol $ssl_cipher $ssl_client_verify $ssl_early_data';
 log_format of_times '[$time_local] $time_iso8601 $msec $request_time $pid';
-log_format of_upstreams '$request|$upstream_addr|$upstream_status|$upstream_response_length|$upstream_cache_status';
+log_format of_upstreams '$request|$upstream_addr|$upstream_status|$upstream_response_length|$upstream_cache_status|$upstream_http_x_upstream|$upstream_http_none|$upstream_cookie_none';
+log_format of_bodies '$request $request_body';
 log_format of_upstream_times '$upstream_connect_time $upstream_header_time $upstream_response_time';
 upstream pair { server 127.0.0.1:1; server {echo}; }
 map $status $is_error { default 0; ~^[45] 1; }
@@ -42,6 +43,8 @@ server { listen {on0}; server_name a.test; root {dir};
     location /tried/other/ { proxy_pass http://127.0.0.1:1/; error_page 502 = @other; }
     location /tried/file { alias {dir}/a.txt; } }
   location @other { access_log {own}/upstreams.log of_upstreams; proxy_pass http://{echo}; }
+  location /body/ { access_log {own}/bodies.log of_bodies; proxy_pass http://{echo}/; }
+  location /body/none { access_log {own}/bodies.log of_bodies; return 200 "x"; }
   location /page { error_page 404 /shown.html; }
   location /closed { return 444; }
   location /volatile { set $mode $changing; set $seen "$http_x_seen"; return 200 "$mode$seen"; }
@@ -78,6 +81,10 @@ const cases: Case[] = [
   { target: '/tls' },
   { target: '/off' },
   { target: '/volatile' },
+  { target: '/body/x', method: 'POST', body: 'a="1"\n&b=\xe9' },
+  { target: '/body/y', method: 'POST', body: 'x'.repeat(20_000) },
+  { target: '/body/z' },
+  { target: '/body/none', method: 'POST', body: 'unread' },
   ...['one/', 'two/', 'none/', 'other/', 'file', 'file', 'file'].map((path): Case => ({ target: `/tried/${path}` })),
 ]
 

@@ -99,7 +99,16 @@ export async function unpackGeneration(
 export function withoutWeb(spec: GenerationSpec): GenerationSpec {
   return {
     ...spec,
-    web: { servers: [], upstreams: [], maps: [], computed: [], limitZones: [], typeTables: [], recordsUpstreams: false },
+    web: {
+      servers: [],
+      upstreams: [],
+      maps: [],
+      computed: [],
+      limitZones: [],
+      typeTables: [],
+      recordsUpstreams: false,
+      recordsBodies: false,
+    },
     tls: {},
     plugins: undefined,
   }

@@ -78,7 +78,16 @@ export function generationOf(
     loopToken: 'loop-token',
     moduleDir: join(cacheDir, 'modules'),
     listen: [],
-    web: { servers: [], upstreams: [], maps: [], computed: [], limitZones: [], typeTables: [], recordsUpstreams: false },
+    web: {
+      servers: [],
+      upstreams: [],
+      maps: [],
+      computed: [],
+      limitZones: [],
+      typeTables: [],
+      recordsUpstreams: false,
+      recordsBodies: false,
+    },
     tls: {},
   }
 }

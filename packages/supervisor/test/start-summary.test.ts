@@ -11,7 +11,16 @@ function specOf(sites: readonly Partial<SiteConfig>[], port = 8080): GenerationS
     sites: sites.map((site) => ({ hostnames: [], any_host: false, mode: 'production', ...site }) as SiteConfig),
     loopToken: '',
     moduleDir: '/m',
-    web: { servers: [], upstreams: [], maps: [], computed: [], limitZones: [], typeTables: [], recordsUpstreams: false },
+    web: {
+      servers: [],
+      upstreams: [],
+      maps: [],
+      computed: [],
+      limitZones: [],
+      typeTables: [],
+      recordsUpstreams: false,
+      recordsBodies: false,
+    },
     tls: {},
     listen: [{ name: '127.0.0.1:0', host: '127.0.0.1', port, engine: 'uws' }],
   }

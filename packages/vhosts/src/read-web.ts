@@ -117,7 +117,16 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const tools: ReadingTools = { problems, variables, needs, directories, typeTables: [], origins: new WeakMap() }
   if (source.globs.length === 0)
     return {
-      web: { servers: [], upstreams: [], maps: [], computed: [], limitZones: [], typeTables: [], recordsUpstreams: false },
+      web: {
+        servers: [],
+        upstreams: [],
+        maps: [],
+        computed: [],
+        limitZones: [],
+        typeTables: [],
+        recordsUpstreams: false,
+        recordsBodies: false,
+      },
       sites: [],
       needs: [],
       problems: [],
@@ -145,6 +154,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const web: WebSpec = {
     ...{ servers, upstreams: upstreams.specs, maps, computed, limitZones, typeTables: tools.typeTables },
     recordsUpstreams: tools.variables.recordsUpstreams,
+    recordsBodies: tools.variables.recordsBodies,
   }
   const { notices, ignored } = problems
   const ordered = inFileOrder(problems.problems, files.files)

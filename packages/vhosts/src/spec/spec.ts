@@ -26,6 +26,8 @@ export interface WebSpec {
   readonly maps: readonly MapSpec[]
   /** True if a variable reads which servers of upstreams were tried. */
   readonly recordsUpstreams: boolean
+  /** True if a log has bodies of requests. */
+  readonly recordsBodies: boolean
   /** Variables of `geo` and `split_clients`. */
   readonly computed: readonly (GeoSpec | SplitSpec)[]
   /** Of `limit_req_zone` and `limit_conn_zone`. */

@@ -27,8 +27,15 @@ upstream_addr upstream_connect_time upstream_header_time upstream_response_lengt
 const OF_ENGINE_NODE = words('connection connection_requests connection_time')
 const OF_ENGINE_NODE_TLS = words('ssl_alpn_protocol ssl_cipher ssl_protocol ssl_server_name ssl_session_reused')
 
-/** Variables whose name ends with that of a field, argument or cookie; the last two are of the response. */
-export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_', 'sent_http_', 'upstream_http_']
+/** Variables whose name ends with that of a field, argument or cookie; the last three are of the response. */
+export const WEB_VARIABLE_PREFIXES: readonly string[] = [
+  'arg_',
+  'cookie_',
+  'http_',
+  'sent_http_',
+  'upstream_cookie_',
+  'upstream_http_',
+]
 
 /** Fields of responses that the engine writes, when all else is done. */
 const WRITTEN_LAST = words(
@@ -83,6 +90,11 @@ export class VariableTable {
     return [...OF_UPSTREAMS].some((name) => answer.has(name) || log.has(name))
   }
 
+  /** True if a log has bodies of requests. */
+  get recordsBodies(): boolean {
+    return this.#used.log.has('request_body')
+  }
+
   /** Reports variables that are read and do not exist, each where it is read first. Logs have "-" for those of nginx. */
   check(problems: VhostProblems, surroundings: UwsAddresses): void {
     for (const [name, places] of this.#used.answer) {
@@ -90,6 +102,7 @@ export class VariableTable {
       if (wish !== undefined) this.#report(problems, name, places, wish)
     }
     for (const [name, places] of this.#used.log) {
+      if (name === 'request_body') continue
       const wish = this.#wishFor(name, surroundings)
       if (wish === undefined || this.#used.answer.has(name)) continue
       const [first] = places

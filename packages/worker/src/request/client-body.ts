@@ -1,11 +1,24 @@
 import { type BodyAck, HttpError, noBody, RepeatableBody, type RequestBody } from '@svc/http'
 import { PeekedBody } from './peeked-body.ts'
 
+type OnChunk = (chunk: Uint8Array, ack: BodyAck) => void
+
+/** A copy of a body, for logs. */
+interface BodyRecord {
+  readonly maxBytes: number
+  chunks: Uint8Array[]
+  /** Read so far. */
+  bytes: number
+}
+
+const NOT_RECORDED: BodyRecord = { maxBytes: 0, chunks: [], bytes: 0 }
+
 /** The body of a request as its handlers read it: up to the limit of their location, and again where its first reader failed. */
 export class ClientBody implements RequestBody {
   #sent: RequestBody
   #body: RequestBody
   #maxBytes = Number.POSITIVE_INFINITY
+  #record: BodyRecord | undefined
 
   constructor(sent: RequestBody) {
     this.#sent = sent
@@ -36,6 +49,29 @@ export class ClientBody implements RequestBody {
     this.#body = this.#sent
   }
 
+  /** Keeps a copy of a body that is read, if it is no longer than this. */
+  record(maxBytes: number): void {
+    if (this.isPresent) this.#record ??= { maxBytes, chunks: [], bytes: 0 }
+  }
+
+  /** The body as far as it has been read, one character for each byte; "" if it is too long, or is not recorded. */
+  get recorded(): string {
+    const { maxBytes, chunks, bytes } = this.#record ?? NOT_RECORDED
+    return bytes > maxBytes ? '' : Buffer.concat(chunks).toString('latin1')
+  }
+
+  #noting(record: BodyRecord, onChunk: OnChunk): OnChunk {
+    record.chunks = []
+    record.bytes = 0
+    return (chunk, ack) => {
+      record.bytes += chunk.byteLength
+      if (record.bytes > record.maxBytes) record.chunks = []
+      // A copy: the memory is reused.
+      else record.chunks.push(Buffer.from(chunk))
+      onChunk(chunk, ack)
+    }
+  }
+
   /** Reads of the body get nothing from now on. */
   drop(): void {
     this.#body = noBody
@@ -47,7 +83,8 @@ export class ClientBody implements RequestBody {
   }
 
   /** Ends with HTTP_BODY_TOO_LARGE at the first chunk past the limit; later chunks are discarded. */
-  read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void, onEnd: (error: Error | undefined) => void): void {
+  read(receive: OnChunk, onEnd: (error: Error | undefined) => void): void {
+    const onChunk = this.#record === undefined ? receive : this.#noting(this.#record, receive)
     const maxBytes = this.#maxBytes
     if (maxBytes === Number.POSITIVE_INFINITY) {
       this.#body.read(onChunk, onEnd)

@@ -24,6 +24,8 @@ import { tryFiles } from './try-files.ts'
 import { settle, VhostExchange } from './vhost-exchange.ts'
 import type { Found, WebFiles } from './web-files.ts'
 
+/** Longer bodies are empty in logs, as where nginx has them in a file. */
+const MAX_LOGGED_BODY_BYTES = 16 * 1024
 /** Statuses of `return` that close the connection instead of a response. */
 const CLOSED: ReadonlySet<number> = new Set([408, 444, 499])
 
@@ -41,6 +43,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     const { context } = state
     state.findClient(state.location)
     context.shapeHead = (head) => state.shape(head)
+    if (context.generation.spec.web.recordsBodies) context.body.record(MAX_LOGGED_BODY_BYTES)
     context.showFailure = (status) => this.#showFailure(status)
   }
 

@@ -32,6 +32,7 @@ export const requestVariables: Readonly<Record<string, RequestVariable>> = {
   request: ofRequest(
     ({ context: { exchange } }) => `${exchange.request.method} ${exchange.request.target} ${protocolOf(exchange)}`,
   ),
+  request_body: own(({ context }) => context.body.recorded),
   request_completion: ofRequest(({ end }) => (end?.isComplete === true ? 'OK' : '')),
   request_id: ofRequest(({ context }) => context.requestId),
   request_length: ofRequest(requestLength),

@@ -1,5 +1,5 @@
 import type { UpstreamAttempt } from '@svc/upstream'
-import { own, type RequestVariable } from './variable-input.ts'
+import { own, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
 
 const MS = 1000
 
@@ -38,4 +38,30 @@ export const upstreamVariables: Readonly<Record<string, RequestVariable>> = {
   upstream_response_length: ofAttempts(({ bytes }) => String(bytes)),
   upstream_response_time: ofAttempts(({ responseMs }) => time(responseMs)),
   upstream_status: ofAttempts(({ status }) => (status === undefined ? '-' : String(status))),
+}
+
+/** Of one request; L0 answers others with the same response. */
+function ofAnswer(read: (input: VariableInput) => string): RequestVariable {
+  return { ...own(read), ofHit: shared(read).ofHit }
+}
+
+/** The reader of a field of the last upstream. */
+export function upstreamFieldVariable(name: string): RequestVariable {
+  return ofAnswer((input) => fieldsOf(input, name).join(', '))
+}
+
+/** The reader of a cookie that the last upstream sets. */
+export function upstreamCookieVariable(name: string): RequestVariable {
+  return ofAnswer((input) => {
+    for (const line of fieldsOf(input, 'set-cookie')) {
+      const [pair = ''] = line.split(';', 1)
+      const equals = pair.indexOf('=')
+      if (equals !== -1 && pair.slice(0, equals).trim().toLowerCase() === name) return pair.slice(equals + 1).trim()
+    }
+    return ''
+  })
+}
+
+function fieldsOf({ upstreamHeaders }: VariableInput, name: string): string[] {
+  return upstreamHeaders.filter(([known]) => known === name).map(([, value]) => value)
 }

@@ -4,7 +4,7 @@ import { escapeArgs, parseHost } from '@svc/http'
 import { addressOf, portOf } from './listen-port.ts'
 import { cookieVariable, fieldVariable, requestVariables } from './request-variables.ts'
 import { tlsVariables } from './tls-variables.ts'
-import { upstreamVariables } from './upstream-variables.ts'
+import { upstreamCookieVariable, upstreamFieldVariable, upstreamVariables } from './upstream-variables.ts'
 import { own, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
 
 type Read = (input: VariableInput) => string
@@ -67,16 +67,10 @@ export function variableReader(name: string): RequestVariable {
   if (name.startsWith('arg_')) return argumentReader(name.slice(4).toLowerCase())
   if (name.startsWith('cookie_')) return cookieVariable(name.slice(7).toLowerCase())
   if (name.startsWith('sent_http_')) return sentReader(name.slice(10).replaceAll('_', '-'))
-  if (name.startsWith('upstream_http_')) return upstreamReader(name.slice(14).replaceAll('_', '-'))
+  if (name.startsWith('upstream_http_')) return upstreamFieldVariable(name.slice(14).replaceAll('_', '-'))
+  if (name.startsWith('upstream_cookie_')) return upstreamCookieVariable(name.slice(16).toLowerCase())
   // A capture of a pattern that did not match has no value.
   return { ...shared(set(name)), isMissing: (input) => input.variable(name) === undefined }
-}
-
-function upstreamReader(name: string): RequestVariable {
-  return own(({ upstreamHeaders }) => {
-    const values = upstreamHeaders.filter(([known]) => known === name).map(([, value]) => value)
-    return values.join(', ')
-  })
 }
 
 function captureReader(index: number): RequestVariable {
