@@ -171,10 +171,14 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-/** Rules of accessibility that the page breaks, with the first places. */
-export async function violationsOf(page: Page): Promise<string[]> {
+/**
+ * Rules of accessibility that the page breaks, with the first places.
+ * @param isRecoloured the same page passed in other colours: only contrast can have changed
+ */
+export async function violationsOf(page: Page, isRecoloured = false): Promise<string[]> {
   if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
-  const script = `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`
+  const rules = isRecoloured ? { type: 'rule', values: ['color-contrast'] } : RULES
+  const script = `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`
   const found = (await page.evaluate(script)) as Violation[]
   return found.map(
     ({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`,
