@@ -78,6 +78,9 @@ server { listen {on0}; server_name a.test; svc_site a; root {dir};
   location /p/ { secure_link_secret word; if ($secure_link = "") { return 403; } rewrite ^ /secure/$secure_link; }
   location /secure/ { internal; alias {dir}/; }
 
+  location /rate/ { limit_rate 1m; limit_rate_after 10k; alias {dir}/; }
+  location /rate-set/ { set $limit_rate $arg_rate; add_header X-Rate $limit_rate; alias {dir}/; }
+
   location /le/deny/ { limit_except GET { deny all; } proxy_pass http://{echo}/; }
   location /le/post/ { limit_except POST put { deny all; } proxy_pass http://{echo}/; }
   location /le/pass/ { limit_except GET { proxy_pass http://unix:{socket}; } proxy_pass http://{echo}/get/; }
@@ -197,6 +200,11 @@ const computed: Case[] = [
     }),
   ),
   { target: '/geo?ip=010.1.1.1', differs: { body: 'an address with leading zeros is none' } },
+  ...['/rate/page.txt', '/rate-set/page.txt?rate=100k', '/rate-set/page.txt?rate=0', '/rate-set/page.txt?rate=x'].map(
+    (target) => ({
+      target,
+    }),
+  ),
   { target: '/geo-set' },
   ...Array.from({ length: 24 }, (_, id) => ({
     target: `/split?id=${'user-'.slice(0, id % 6)}${id * 7919}`,

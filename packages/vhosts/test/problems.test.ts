@@ -200,7 +200,7 @@ test('a variable is one problem however often it is read, and a name that nginx 
 })
 
 test('a directive that nginx has is not taken for another one, and no hint tells to delete what changes answers', async (t) => {
-  const names = 'proxy_bind fastcgi_bind add_before_body userid_name charset_map limit_rate proxy_store'
+  const names = 'proxy_bind fastcgi_bind add_before_body userid_name charset_map proxy_limit_rate proxy_store'
   const { lines } = await readFiles(t, {
     'a.conf': names
       .split(' ')

@@ -17,6 +17,10 @@ server { listen {on0}; server_name a.test; root {dir}/www; add_header X-Req "[$l
   location /page { limit_req zone=minute; error_page 503 =200 /strict-page?k=1; }
   location /strict-page { limit_req zone=minute; limit_conn open 1; try_files /a.txt =404; }
   location /late { auth_delay 2s; auth_basic realm; auth_basic_user_file {dir}/users; try_files /a.txt =404; }
+  location /slow { limit_rate 1m; add_header X-Rate $limit_rate; alias {dir}/www/big.txt; }
+  location /slow-later { limit_rate 1m; limit_rate_after 1m; alias {dir}/www/big.txt; }
+  location /slow-set { set $limit_rate $arg_rate; add_header X-Rate $limit_rate; alias {dir}/www/big.txt; }
+  location /slow-text { limit_rate 10; return 200 "0123456789abc"; }
   location /open { limit_conn open 1; proxy_pass http://127.0.0.1:1; }
   location /returned { limit_req zone=minute; return 200 "before limits"; }
   location = /authorized { internal; limit_req zone=minute; return 204; }
@@ -75,6 +79,32 @@ test('a response with 401 waits for auth_delay, and no other one does', async (t
   assert.equal(isDone, false)
   server.pipeline.clock.advance(1)
   assert.equal(await refused, 401)
+})
+
+test('a response is sent no faster than limit_rate, after what limit_rate_after leaves out', async (t) => {
+  const big = 'x'.repeat(1_400_000)
+  const server = await VhostServer.start(t, conf, { 'www/big.txt': big })
+  // The timers of the server keep no process alive.
+  const alive = setInterval(() => undefined, 1_000)
+  t.after(() => clearInterval(alive))
+  const timeOf = async (url: string, rate: string | undefined, text = big) => {
+    const startedAt = performance.now()
+    const response = await server.get(url)
+    assert.equal(response.text.length, text.length, url)
+    assert.equal(response.text, text)
+    assert.equal(response.headers['x-rate'], rate)
+    return performance.now() - startedAt
+  }
+  // The bytes of a second go at once.
+  const slowMs = (big.length / 1_048_576 - 1) * 1_000
+  assert.ok((await timeOf('/slow', '1048576')) > slowMs)
+  assert.ok((await timeOf('/slow-set?rate=1m', '1048576')) > slowMs)
+  assert.ok((await timeOf('/slow-text', undefined, '0123456789abc')) > 290)
+  for (const url of ['/slow-later', '/slow-set?rate=9m', '/slow-set?rate=0', '/slow-set?rate=x']) {
+    const fast = await server.get(url)
+    assert.equal(fast.text, big, url)
+  }
+  assert.equal((await server.get('/slow', { method: 'HEAD' })).text, '')
 })
 
 test('a flood is refused without the master, which is asked again after a second', async () => {

@@ -3,7 +3,7 @@ import { serverName } from '../directives/serving.ts'
 import type { AuthRequestSpec, GuardSpec, RefererSpec, SecureLinkSpec } from '../spec/guard.ts'
 import type { PatternSpec } from '../spec/template.ts'
 import type { Level } from './level.ts'
-import { connectionLimits, requestLimits } from './limits.ts'
+import { connectionLimits, rateOf, requestLimits } from './limits.ts'
 
 function authRequest(level: Level): AuthRequestSpec | undefined {
   const uri = level.value(guarding.authRequest)
@@ -60,6 +60,7 @@ function secureLink(level: Level): SecureLinkSpec | undefined {
 export function guardOf(level: Level): GuardSpec {
   return {
     authRequest: authRequest(level),
+    rate: rateOf(level),
     authDelayMs: level.value(guarding.authDelay) ?? 0,
     requestLimits: requestLimits(level),
     connectionLimits: connectionLimits(level),

@@ -1,6 +1,6 @@
 import type { ReadingTools } from '../directives/directive-call.ts'
 import * as limiting from '../directives/limiting.ts'
-import type { ConnectionLimitSpec, LimitZoneSpec, RequestLimitSpec } from '../spec/guard.ts'
+import type { ConnectionLimitSpec, GuardSpec, LimitZoneSpec, RequestLimitSpec } from '../spec/guard.ts'
 import type { ServerSpec } from '../spec/spec.ts'
 import { settingsOfServer } from '../spec/walk.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
@@ -23,6 +23,16 @@ export function connectionLimits(level: Level): ConnectionLimitSpec | undefined 
   if (limits.length === 0) return undefined
   const status = level.value(limiting.limitConnStatus) ?? UNAVAILABLE
   return { limits, status, isDryRun: level.value(limiting.limitConnDryRun) ?? false }
+}
+
+const NO_BYTES = ['0'] as const
+
+/** `limit_rate` of a level. */
+export function rateOf(level: Level): GuardSpec['rate'] {
+  const limit = level.value(limiting.limitRate)
+  const after = level.value(limiting.limitRateAfter)
+  if (limit === undefined && after === undefined) return undefined
+  return { limit: limit ?? NO_BYTES, after: after ?? NO_BYTES }
 }
 
 /** The zones of all files. */

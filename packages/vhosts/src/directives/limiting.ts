@@ -1,4 +1,5 @@
 import type { ConnectionLimitSpec, LimitZoneSpec, RequestLimitSpec } from '../spec/guard.ts'
+import type { Template } from '../spec/template.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { parseCount, parseSize } from '../values/numbers.ts'
 import type { DirectiveCall } from './directive-call.ts'
@@ -116,3 +117,16 @@ export const limitReqDryRun = rule('limit_req_dry_run', { args: 1, parse: (call)
 
 /** `limit_conn_dry_run`. */
 export const limitConnDryRun = rule('limit_conn_dry_run', { args: 1, parse: (call) => call.flag(0) })
+
+function size(call: DirectiveCall): Template | undefined {
+  const text = call.arg(0)
+  if (text.includes('$')) return call.template(0)
+  const bytes = parseSize(text)
+  return bytes === undefined ? call.invalidValue(0, 'expected a size such as 100k or 1m') : [String(bytes)]
+}
+
+/** `limit_rate`. */
+export const limitRate = rule('limit_rate', { args: 1, parse: size })
+
+/** `limit_rate_after`. */
+export const limitRateAfter = rule('limit_rate_after', { args: 1, parse: size })

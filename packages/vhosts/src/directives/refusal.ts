@@ -12,7 +12,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   fastcgi_store: ['off'],
   gunzip: ['off'],
   ignore_invalid_headers: ['on'],
-  limit_rate: ['0'],
   mirror: ['off'],
   proxy_bind: ['off'],
   proxy_force_ranges: ['off'],

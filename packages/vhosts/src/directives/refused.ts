@@ -21,8 +21,8 @@ const REFUSED = byName({
   'use add_header': 'add_trailer early_hints',
   'compression is negotiated with each client': 'gunzip',
   'set server.max_header_bytes in the config file': 'large_client_header_buffers',
-  'the rate of responses cannot be limited':
-    'limit_rate limit_rate_after proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
+  'responses of upstreams are read as fast as their clients take them; use limit_rate':
+    'proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
   'use GET /metrics': 'stub_status',

@@ -2,7 +2,7 @@ import { shown } from '../syntax/vhost-problems.ts'
 import type { DirectiveCall } from './directive-call.ts'
 
 /** Built-in variables that a request may set. */
-const SETTABLE: ReadonlySet<string> = new Set(['args'])
+const SETTABLE: ReadonlySet<string> = new Set(['args', 'limit_rate'])
 
 /** The variable that a directive sets, its first argument. */
 export function settableVariable(call: DirectiveCall): string | undefined {

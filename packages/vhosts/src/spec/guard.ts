@@ -4,6 +4,8 @@ import type { PatternSpec, Template } from './template.ts'
 export interface GuardSpec {
   /** `auth_request`; undefined: off. */
   readonly authRequest: AuthRequestSpec | undefined
+  /** `limit_rate` and `limit_rate_after`, sizes; undefined: responses are sent as fast as possible. */
+  readonly rate: { readonly limit: Template; readonly after: Template } | undefined
   /** Responses with 401 wait for so long. */
   readonly authDelayMs: number
   /** `limit_req`; undefined: there is none. */

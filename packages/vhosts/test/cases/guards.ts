@@ -51,6 +51,8 @@ export const guardsCases: readonly VhostCase[] = [
   ],
   ['server', 'valid_referers a.*.org;', ['1:16: invalid hostname or wildcard "a.*.org"']],
   ['main', 'valid_referers a.org;', ['1:1: "valid_referers" directive is not allowed here']],
+  ['location', 'limit_rate 10k; limit_rate_after $arg_a; if ($arg_b) { limit_rate $arg_b; set $limit_rate 5; }'],
+  ['location', 'limit_rate fast;', ['1:12: invalid value "fast" in "limit_rate" directive (expected a size such as 100k or 1m)']],
   ['server', 'secure_link $arg_a; secure_link_md5 $uri;'],
   [
     'server',

@@ -16,6 +16,7 @@ import type { FormattedLogs, RequestOutcome } from './formatted-logs.ts'
 import { HeldWriter } from './held-writer.ts'
 import { L0Capture, type L0Passage } from './l0-capture.ts'
 import { offeringOf } from './l0-offering.ts'
+import { type Pace, respondAtPace, streamAtPace } from './paced-writer.ts'
 import type { PluginPassage } from './plugin-passage.ts'
 import type { RealIp } from './real-ip.ts'
 import { finalHead, withoutSessionFields, withoutSessionTrailers } from './response-head.ts'
@@ -37,10 +38,7 @@ export interface ContextTools {
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
 
-/**
- * One request on its way through the pipeline: the exchange, the results of the stages, and the data for its log line. The
- * generation it began with stays with it to its end.
- */
+/** One request on its way through the pipeline, with the results of its stages, and the generation that it began with. */
 export class RequestContext {
   readonly exchange: HttpExchange
   /** As rewriting left it. `exchange.request` is the request as the client sent it, which L0 and the access log use. */
@@ -57,6 +55,8 @@ export class RequestContext {
   vhost: VhostMatch | undefined
   /** Bucket in metrics: a route pattern, "static", "proxy", "builtin" or "other". */
   pathGroup = 'other'
+  /** How fast the body may be sent, asked when it begins; undefined: as fast as possible. */
+  pace: (() => Pace | undefined) | undefined
   /** Its count by `limit_conn`, which ends with it. */
   counted: { release(): void } | undefined
   /** True if the rate limit has let it pass. */
@@ -275,7 +275,7 @@ export class RequestContext {
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
     // Before it is sent: the body may be lent for this call alone.
     this.#l0.store(head, body ?? (this.request.method === 'HEAD' ? undefined : empty))
-    this.exchange.respond(this.#sentHead(head), body)
+    respondAtPace(this, this.#sentHead(head), body, this.#sendsBody(head.status))
   }
 
   /** Sends the head of a streamed response. */
@@ -294,7 +294,7 @@ export class RequestContext {
     this.#sentHeaders = head.headers
     const sendsBody = this.#sendsBody(head.status)
     this.#l0.startCopy(head, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
-    const writer = this.exchange.stream(this.#sentHead(head), options)
+    const writer = streamAtPace(this, this.#sentHead(head), options, sendsBody)
     if (!sendsBody) return writer
     const count = (chunk: Uint8Array | undefined) => {
       if (chunk === undefined) return

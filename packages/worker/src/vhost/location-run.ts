@@ -108,6 +108,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     const { context } = this.state
     super.comeTo(location)
     const { compression } = location
+    if (location.settings.guard.rate !== undefined) this.state.limitRate()
     if (location.settings.stallLimits !== undefined) context.exchange.limitStalls?.(location.settings.stallLimits)
     const { subFilter } = location
     context.bodyFilter = subFilter && { open: (head) => subFilter.open(this.state, head) }

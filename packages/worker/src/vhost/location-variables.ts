@@ -1,14 +1,26 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HostMatcher } from '@svc/http'
-import { type CompiledTemplate, type GuardSpec, Pattern, type RefererSpec, type SecureLinkSpec } from '@svc/vhosts'
+import { type CompiledTemplate, type GuardSpec, Pattern, parseSize, type RefererSpec, type SecureLinkSpec } from '@svc/vhosts'
 import type { Templates } from './templates.ts'
 import type { LocationVariables, VariableInput } from './variable-input.ts'
 
 /** Compiles the variables whose value a location decides. */
-export function compileLocationVariables({ referers, secureLink }: GuardSpec, templates: Templates): LocationVariables {
+export function compileLocationVariables({ referers, secureLink, rate }: GuardSpec, templates: Templates): LocationVariables {
   return {
+    pace: compilePace(rate, templates),
     invalidReferer: referers === undefined ? nothing : refererCheck(referers),
     ...(secureLink === undefined ? noLink : linkCheck(secureLink, templates)),
+  }
+}
+
+/** `limit_rate` and `limit_rate_after`. A `set $limit_rate` goes before them. */
+function compilePace(rate: GuardSpec['rate'], templates: Templates): LocationVariables['pace'] {
+  const limit = rate && templates.of(rate.limit)
+  const after = rate && templates.of(rate.after)
+  return (input) => {
+    const bytesPerSecond = parseSize(input.variable('limit_rate') ?? limit?.read(input) ?? '') ?? 0
+    if (bytesPerSecond === 0) return undefined
+    return { bytesPerSecond, freeBytes: parseSize(after?.read(input) ?? '') ?? 0 }
   }
 }
 

@@ -22,7 +22,6 @@ export const requestVariables: Readonly<Record<string, RequestVariable>> = {
   content_type: ofRequest(field('content-type')),
   date_gmt: ofRequest(() => longDate(new Date(), 'UTC')),
   date_local: ofRequest(() => longDate(new Date(), undefined)),
-  limit_rate: shared(() => '0'),
   msec: ofRequest(() => seconds(Date.now())),
   pid: shared(() => String(process.pid)),
   proxy_add_x_forwarded_for: own(forwardedFor),

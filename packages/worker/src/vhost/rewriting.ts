@@ -15,6 +15,8 @@ export interface Rewritable<Location> extends VariableInput {
   readonly isQuoted: boolean
   /** The path was rewritten. `isFinal`: no other location is searched (`break`). */
   rewritten(isFinal: boolean): void
+  /** The rate of the response is limited, from now on. */
+  limitRate(): void
   /** Replaces `$args`. */
   setArgs(args: string): void
   /** No other location is searched, whatever has been rewritten. */
@@ -93,6 +95,7 @@ function compileSet<Location>({ variable, value }: StepOf<'set'>, templates: Tem
     const text = read(request, template)
     if (variable === 'args') request.setArgs(text)
     else request.setVariable(variable, text)
+    if (variable === 'limit_rate') request.limitRate()
     return 'next'
   }
 }

@@ -104,6 +104,12 @@ export class RunState implements Rewritable<CompiledLocation> {
     this.#values.set(name, value)
   }
 
+  /** The response is sent at the pace of its location, whichever that is then. */
+  limitRate(): void {
+    this.context.withdrawFromL0()
+    this.context.pace = () => this.location.variables.pace(this)
+  }
+
   documentRoot(): string {
     return this.location.files?.dir(this) ?? ''
   }

@@ -2,6 +2,7 @@ import type { HeaderList } from '@svc/http'
 import type { UpstreamTrail } from '@svc/upstream'
 import type { CaptureSink, Captures, ServerSpec, VariableReader } from '@svc/vhosts'
 import type { LoggedRequest, RequestEnd } from '../request/formatted-logs.ts'
+import type { Pace } from '../request/paced-writer.ts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /** `$fastcgi_script_name` and `$fastcgi_path_info`. */
@@ -22,6 +23,8 @@ export interface LocationVariables {
   readonly invalidReferer: (input: VariableInput) => string
   readonly secureLink: (input: VariableInput) => string
   readonly secureLinkExpires: (input: VariableInput) => string
+  /** How fast the response may be sent; undefined: as fast as possible. */
+  readonly pace: (input: VariableInput) => Pace | undefined
 }
 
 /** The input of variables: one request at its server, in its present state. */

@@ -43,6 +43,7 @@ const readers: Readonly<Record<string, RequestVariable>> = {
   invalid_referer: own((input) => input.ofLocation.invalidReferer(input)),
   secure_link: own((input) => input.ofLocation.secureLink(input)),
   secure_link_expires: own((input) => input.ofLocation.secureLinkExpires(input)),
+  limit_rate: own((input) => String(input.ofLocation.pace(input)?.bytesPerSecond ?? 0)),
   limit_req_status: own(({ main }) => main.limitWords?.requests ?? ''),
   limit_conn_status: own(({ main }) => main.limitWords?.connections ?? ''),
   realip_remote_addr: own(({ context, proxyAddress }) => (proxyAddress ?? context.client.address) || 'unix:'),
