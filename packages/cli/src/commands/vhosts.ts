@@ -1,5 +1,6 @@
 import { command, commandGroup } from '../command-line/command.ts'
 import { formatTable, printResult } from '../command-line/output.ts'
+import { compareCommand } from '../moving/compare-command.ts'
 import { importCommand } from '../moving/import-command.ts'
 
 interface DirectivesArgs {
@@ -37,5 +38,5 @@ export const vhostsCommands = commandGroup({
   name: 'vhosts',
   describe: 'Vhost files in the grammar of nginx',
   example: ['$0 vhosts directives', 'what becomes of each directive of nginx'],
-  commands: { directives, import: importCommand },
+  commands: { directives, import: importCommand, compare: compareCommand },
 })

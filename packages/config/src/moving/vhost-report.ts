@@ -90,13 +90,14 @@ async function reportCertificates(servers: readonly ServerSpec[]): Promise<Certi
 }
 
 /** Reads vhost files as `server.vhosts` would, without a configuration around them. Never throws, whatever is in them. */
-export async function reportVhosts(glob: string): Promise<VhostReport> {
+export function readVhosts(glob: string): Promise<ReadWeb> {
   const surroundings = { hosts: [], taken: [], hasCertificates: false, engine: 'uws', engineTls: 'node' } as const
-  const { web, ignored, problems, needs, files } = await readWeb({
-    globs: [{ glob, place: wholeOf(glob) }],
-    baseDir: dirname(glob),
-    surroundings,
-  })
+  return readWeb({ globs: [{ glob, place: wholeOf(glob) }], baseDir: dirname(glob), surroundings })
+}
+
+/** Reads vhost files and tells what is in them. */
+export async function reportVhosts(glob: string): Promise<VhostReport> {
+  const { web, ignored, problems, needs, files } = await readVhosts(glob)
   return {
     servers: web.servers.map(reportServer),
     certificates: await reportCertificates(web.servers),
