@@ -14,6 +14,9 @@ const FIRST_REQUEST_MS = 10_000
 /** Limit of unread request bytes in flight, over all streams of a connection. */
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
 
+/** One for all streams. */
+const ignore = () => undefined
+
 interface SessionState {
   readonly peer: string
   readonly serverName: string | undefined
@@ -46,7 +49,7 @@ export class Http2Intake {
     const state = { peer: peerAddress(socket), serverName: serverNameOf(socket), facts, pending: 0, hasBegun: false }
     this.#sessions.set(session, state)
     // The connection is closed then; the reason is its client's fault and not reported.
-    session.on('error', () => undefined)
+    session.on('error', ignore)
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     session.setTimeout(FIRST_REQUEST_MS)
     session.on('timeout', () => {
@@ -72,7 +75,7 @@ export class Http2Intake {
   /** A request has come. @param raw names and values in turn */
   stream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
     // The code with which the peer resets a stream shows when the stream closes.
-    stream.on('error', () => undefined)
+    stream.on('error', ignore)
     const { session } = stream
     const state = session === undefined ? undefined : this.#sessions.get(session)
     if (session === undefined || state === undefined) {
@@ -86,6 +89,7 @@ export class Http2Intake {
     state.facts.place++
     const { method, target } = this.#fields.set(raw)
     const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
+    const wire = new Http2Wire(stream, raw, state)
     this.#intake.take({
       method,
       target,
@@ -94,8 +98,8 @@ export class Http2Intake {
       peer: state.peer,
       serverName: state.serverName,
       connection: state.facts,
-      wire: new Http2Wire(stream, takesTrailers(raw), () => state.pending--),
-      body: { stream, hasArrived: () => hasArrived(stream), isBroken: () => stream.closed },
+      wire,
+      body: wire,
       hasBody: !isEnded,
       fault: faultOf(raw, limits.maxHeaderBytes),
       upgrade: undefined,
@@ -106,18 +110,6 @@ export class Http2Intake {
   leave(): void {
     for (const session of this.#sessions.keys()) session.close()
   }
-}
-
-/** True if the client has sent its request to the end. */
-function hasArrived({ state }: ServerHttp2Stream): boolean {
-  return (
-    state.state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE || state.state === constants.NGHTTP2_STREAM_STATE_CLOSED
-  )
-}
-
-function takesTrailers(raw: readonly string[]): boolean {
-  // HTTP/2 allows no other value of this field (RFC 9113 section 8.2.2).
-  return raw.some((name, at) => at % 2 === 0 && name === 'te')
 }
 
 function faultOf(raw: readonly string[], maxHeaderBytes: number): GateFault | undefined {

@@ -1,7 +1,8 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { codeOf } from '@svc/core'
-import type { HeaderList } from '@svc/http'
+import { formatHttpDate, type HeaderList } from '@svc/http'
 import { LINGER_MS } from '../exchange/lingering.ts'
+import type { BodySource } from './node-body.ts'
 import type { NodeHead } from './node-head.ts'
 import type { Framing, ResponseWire } from './response-wire.ts'
 
@@ -41,37 +42,68 @@ const singleFields: ReadonlySet<string> = new Set([
   'x-content-type-options',
 ])
 
-/** The raw form of `respond`, which keeps the order of fields: Node has it before its types do. */
-type RawRespond = (headers: readonly string[], options: { endStream?: boolean; waitForTrailers?: boolean }) => void
+interface RespondOptions {
+  readonly endStream?: boolean
+  readonly waitForTrailers?: boolean
+}
 
-/** The response side of a request by HTTP/2 (RFC 9113). */
-export class Http2Wire implements ResponseWire {
+const withBody: RespondOptions = Object.freeze({})
+const withTrailers: RespondOptions = Object.freeze({ waitForTrailers: true })
+const withoutBody: RespondOptions = Object.freeze({ endStream: true })
+
+/** The raw form of `respond`, which keeps the order of fields: Node has it before its types do. */
+interface RawStream {
+  respond(headers: readonly string[], options: RespondOptions): void
+}
+
+/** The session of a request, as far as its responses are concerned. */
+interface ResponseSession {
+  /** Requests whose responses have not left yet. */
+  pending: number
+}
+
+/** The response side of a request by HTTP/2 (RFC 9113), and the source of its body. */
+export class Http2Wire implements ResponseWire, BodySource {
   readonly isMultiplexed = true
   readonly wantsClose = false
   readonly needsLength = false
   readonly out: ServerHttp2Stream
-  readonly over: () => void
-  readonly #takesTrailers: boolean
+  readonly #session: ResponseSession
+  readonly #request: readonly string[]
   #trailers: HeaderList = []
 
-  /**
-   * @param takesTrailers true if the client has said that it understands trailers
-   * @param over see `ResponseWire`
-   */
-  constructor(stream: ServerHttp2Stream, takesTrailers: boolean, over: () => void) {
+  /** @param request its fields: names and values in turn */
+  constructor(stream: ServerHttp2Stream, request: readonly string[], session: ResponseSession) {
     this.out = stream
-    this.over = over
-    this.#takesTrailers = takesTrailers
+    this.#request = request
+    this.#session = session
   }
 
   get isGone(): boolean {
     return this.out.closed || this.out.destroyed
   }
 
+  get stream(): ServerHttp2Stream {
+    return this.out
+  }
+
+  hasArrived(): boolean {
+    const { state } = this.out.state
+    return state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE || state === constants.NGHTTP2_STREAM_STATE_CLOSED
+  }
+
+  isBroken(): boolean {
+    return this.out.closed
+  }
+
+  over(): void {
+    this.#session.pending--
+  }
+
   head(head: NodeHead, { length }: Framing): void {
-    const mayTrail = this.#takesTrailers && length === undefined
+    const mayTrail = length === undefined && takesTrailers(this.#request)
     if (mayTrail) this.out.once('wantTrailers', () => this.out.sendTrailers(Object.fromEntries(joined(this.#trailers))))
-    this.#respond(head, length, mayTrail ? { waitForTrailers: true } : {})
+    this.#respond(head, length, mayTrail ? withTrailers : withBody)
   }
 
   showHead(): void {
@@ -79,7 +111,7 @@ export class Http2Wire implements ResponseWire {
   }
 
   bodiless(head: NodeHead, { length }: Framing): void {
-    this.#respond(head, length, { endStream: true })
+    this.#respond(head, length, withoutBody)
   }
 
   end(chunk: Uint8Array | undefined, trailers: HeaderList): void {
@@ -103,18 +135,43 @@ export class Http2Wire implements ResponseWire {
     this.out.once('close', () => clearTimeout(timer))
   }
 
-  #respond({ status, fields }: NodeHead, length: number | undefined, options: Parameters<RawRespond>[1]): void {
+  #respond(head: NodeHead, length: number | undefined, options: RespondOptions): void {
     if (this.isGone) return
-    const written = [':status', String(status), ...fields]
-    if (length !== undefined) written.push('content-length', String(length))
-    const respond = this.out.respond.bind(this.out) as unknown as RawRespond
+    const written = writtenFields(head, length)
+    const stream = this.out as unknown as RawStream
     try {
-      respond(written, options)
+      stream.respond(written, options)
     } catch (error) {
       if (codeOf(error) !== 'ERR_HTTP2_HEADER_SINGLE_VALUE') throw error
-      respond(withoutRepeated(written), options)
+      stream.respond(withoutRepeated(written), options)
     }
   }
+}
+
+function takesTrailers(request: readonly string[]): boolean {
+  // HTTP/2 allows no other value of this field (RFC 9113 section 8.2.2).
+  return request.some((name, at) => at % 2 === 0 && name === 'te')
+}
+
+/**
+ * The fields as Node takes them. Those of a head that is sent again and again are built once, and only their date changes: Node keeps the
+ * list, but does not look at it again.
+ */
+function writtenFields(head: NodeHead, length: number | undefined): readonly string[] {
+  const now = Date.now()
+  const second = Math.trunc(now / 1000)
+  const known = head.http2
+  if (known !== undefined && known.length === length) {
+    if (known.second !== second) known.fields[known.datePlace] = formatHttpDate(now)
+    known.second = second
+    return known.fields
+  }
+  const fields = [':status', String(head.status), ...head.fields]
+  if (length !== undefined) fields.push('content-length', String(length))
+  // Node would add it, to the list that is kept. No head has one of its own: the guard drops it.
+  const datePlace = fields.push('date', formatHttpDate(now)) - 1
+  head.http2 = { length, fields, datePlace, second }
+  return fields
 }
 
 /** The first of each field that may come once only, and all others. */

@@ -137,7 +137,7 @@ export class NodeExchange
     if (!isInterim || this.answeredBy !== undefined || this.isOver) return
     // The guard knows final statuses only.
     const { fields } = this.context.heads.of({ status: 200, headers: head.headers })
-    this.call(() => this.#wire.informational({ status: head.status, fields }))
+    this.call(() => this.#wire.informational({ status: head.status, fields, http2: undefined }))
   }
 
   override liftAnswerLimit(): void {

@@ -172,7 +172,8 @@ class SentAnswer implements WatchedExchange {
     this.#wire = wire
     context.began()
     context.watch(this)
-    wire.out.once('close', () => this.#end())
+    // Costs less than `once`, and the event comes once.
+    wire.out.on('close', () => this.#end())
   }
 
   check(now: number, { idleTimeoutMs }: EngineLimits): void {
