@@ -22,6 +22,8 @@ export class NodeConnection implements ConnectionFacts {
 
 function tlsFacts(socket: TLSSocket): TlsFacts {
   const { alpnProtocol } = socket
+  // Node reads freed memory for the protocol of a connection that has closed during its handshake: the process would crash.
+  if (socket.destroyed) return { protocol: '', cipher: '', isResumed: false, applicationProtocol: '' }
   return {
     protocol: socket.getProtocol() ?? '',
     cipher: socket.getCipher()?.name ?? '',
