@@ -36,9 +36,9 @@ test('values are accepted only for directives that are refused', () => {
 /** Subjects that no directive without effect may touch. */
 const PROTECTION =
   /access|allow|deny|auth|satisf|verify|client_certificate|crl|real_ip|limit_(?:req|conn|rate|except)|max_body|internal|secure|referer|method|header|status|error_page|body|cookie|return|rewrite|max_ranges|symlinks/
-/** Names that only sound like it: buffers, log levels, hash tables. */
+/** Names that only sound like it: buffers, times, log levels, hash tables. */
 const HARMLESS_NAMES =
-  /^(?:client_body_(?:buffer_size|in_single_buffer|temp_path)|http2_body_preread_size|(?:proxy|fastcgi)_headers_hash_\w+|limit_\w+_log_level|referer_hash_\w+|rewrite_log|ssl_stapling_verify)$/
+  /^(?:client_body_(?:buffer_size|in_single_buffer|temp_path)|client_header_(?:buffer_size|timeout)|http2_body_preread_size|(?:proxy|fastcgi)_headers_hash_\w+|limit_\w+_log_level|referer_hash_\w+|rewrite_log|ssl_stapling_verify)$/
 
 test('no directive about access, limits, methods, fields, bodies or statuses is without effect', () => {
   const doubtful = [...NO_EFFECT.keys()].filter((name) => PROTECTION.test(name) && !HARMLESS_NAMES.test(name))

@@ -160,6 +160,16 @@ test('a refused directive is accepted with a value that asks for no more than th
   )
 })
 
+test('heads that nginx takes must be allowed by the configuration', async (t) => {
+  const text = `large_client_header_buffers 8 64k; server { listen 80; } server { listen 81; }
+    server { listen 82; large_client_header_buffers 4 8k; } server { listen 83; large_client_header_buffers 4 1m; }`
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:1:1: heads of requests may have 524288 bytes with nginx, and 32768 here (set server.max_header_bytes = 524288 in the config file)',
+    'a.conf:2:81: heads of requests may have 4194304 bytes with nginx, and 32768 here (set server.max_header_bytes = 1048576 in the config file)',
+  ])
+})
+
 test('directives of well-known foreign modules are not called typos', async (t) => {
   const { lines } = await readFiles(t, {
     'a.conf': 'server { listen 80; passenger_enabled on; js_content x; lua_code_cache on; }',

@@ -11,7 +11,14 @@ export interface ReadText extends ReadWeb {
   readonly lines: readonly string[]
 }
 
-const nothingElse: ServerSurroundings = { hosts: [], taken: [], hasCertificates: true, engine: 'uws', engineTls: 'uws' }
+const nothingElse: ServerSurroundings = {
+  hosts: [],
+  taken: [],
+  hasCertificates: true,
+  maxHeaderBytes: 32_768,
+  engine: 'uws',
+  engineTls: 'uws',
+}
 
 /** Reads `*.conf` of a new directory with these files. */
 export async function readFiles(

@@ -24,6 +24,7 @@ export async function loadWeb(config: Config, baseDir: string, placeOf: (path: K
       hosts,
       taken,
       hasCertificates: tls.auto || tls.certs.length > 0 || sites.some((site) => site.tls_cert !== undefined),
+      maxHeaderBytes: server.max_header_bytes,
       engine: server.engine,
       engineTls: server.engine_tls,
     },

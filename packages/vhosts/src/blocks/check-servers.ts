@@ -1,4 +1,5 @@
 import type { ReadingTools } from '../directives/directive-call.ts'
+import { largeClientHeaderBuffers } from '../directives/header-buffers.ts'
 import type { EngineName } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
@@ -22,6 +23,8 @@ export interface ServerSurroundings {
   readonly hasCertificates: boolean
   /** Of the other addresses for which no server names one. */
   readonly engine: EngineName
+  /** `server.max_header_bytes` */
+  readonly maxHeaderBytes: number
   /** Of TLS addresses for which no server names one. */
   readonly engineTls: EngineName
 }
@@ -53,6 +56,23 @@ function checkHosts(drafts: readonly ServerDraft[], { hosts }: ServerSurrounding
         }
       }
     }
+  }
+}
+
+/** More than that cannot be configured. */
+const MOST_HEADER_BYTES = 1024 * 1024
+
+/** Heads that nginx takes must not be refused here: there is one limit for all servers. */
+function checkHeaderBuffers(drafts: readonly ServerDraft[], { maxHeaderBytes }: ServerSurroundings): void {
+  const written = new Set(drafts.flatMap(({ level }) => level.value(largeClientHeaderBuffers) ?? []))
+  for (const { bytes, call } of written) {
+    const wanted = Math.min(bytes, MOST_HEADER_BYTES)
+    if (wanted <= maxHeaderBytes) continue
+    call.fail(
+      `heads of requests may have ${bytes} bytes with nginx, and ${maxHeaderBytes} here`,
+      undefined,
+      `set server.max_header_bytes = ${wanted} in the config file`,
+    )
   }
 }
 
@@ -115,6 +135,7 @@ function noticeMixedTls(drafts: readonly ServerDraft[], { problems }: ReadingToo
 export function checkServers(drafts: readonly ServerDraft[], surroundings: ServerSurroundings, tools: ReadingTools): void {
   checkHosts(drafts, surroundings)
   checkDefaults(drafts)
+  checkHeaderBuffers(drafts, surroundings)
   checkEngines(drafts.flatMap(({ listens }) => listens))
   checkTls(drafts, surroundings)
   noticeMixedTls(drafts, tools)

@@ -8,6 +8,7 @@ import * as engines from './engines.ts'
 import * as fileAnswers from './file-answers.ts'
 import * as gateways from './gateways.ts'
 import * as guarding from './guarding.ts'
+import { largeClientHeaderBuffers } from './header-buffers.ts'
 import * as limiting from './limiting.ts'
 import * as logging from './logging.ts'
 import { NO_EFFECT } from './no-effect.ts'
@@ -76,6 +77,7 @@ const working: readonly Rule<unknown>[] = [
   ...Object.values(limiting),
   ...Object.values(compression),
   ...Object.values(fileAnswers),
+  largeClientHeaderBuffers,
   ...Object.values(subFilter),
   typesBlock,
   defaultType,

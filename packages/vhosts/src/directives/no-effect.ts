@@ -33,6 +33,7 @@ export const NO_EFFECT = byName({
     'ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate',
   'idle connections are closed after server.idle_timeout_secs with engine "node", and after 8 to 12 s with engine "uws"':
     'keepalive_timeout',
+  'the server decides how to buffer heads of requests': 'client_header_buffer_size',
   'the head of a request has to arrive within 10 s': 'client_header_timeout',
   'the server manages connections itself': `fastcgi_keep_conn fastcgi_socket_keepalive keepalive_disable
     keepalive_min_timeout keepalive_requests keepalive_time lingering_close lingering_time lingering_timeout

@@ -20,7 +20,6 @@ const REFUSED = byName({
   'set tls.min_version in the config file': 'ssl_conf_command',
   'use add_header': 'add_trailer early_hints',
   'compression is negotiated with each client': 'gunzip',
-  'set server.max_header_bytes in the config file': 'large_client_header_buffers',
   'responses of upstreams are read as fast as their clients take them; use limit_rate':
     'proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
   'client certificates are not supported; without them, anyone has access':
