@@ -62,6 +62,20 @@ async function sendPlain(t: TestContext, port: number, bytes: string): Promise<s
 
 for (const name of Object.keys(engines) as EngineName[]) {
   describe(`TLS on engine ${name}`, () => {
+    test('ChaCha20 is chosen for clients that put it first', async (t) => {
+      const tls = tlsOf([makeCertificate(t, 'any', ['a.test'])], [])
+      const { port } = await startEngine(t, name, tell, { tls })
+      const chosenOf = async (ciphers: string) => {
+        const socket = connect({ port, host: '127.0.0.1', ciphers, rejectUnauthorized: false })
+        t.after(() => socket.destroy())
+        await once(socket, 'secureConnect')
+        return socket.getCipher().name
+      }
+      const [chaCha, aes] = ['TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_256_GCM_SHA384']
+      assert.equal(await chosenOf(`${chaCha}:${aes}`), chaCha)
+      assert.equal(await chosenOf(`${aes}:${chaCha}`), aes)
+    })
+
     test('a request without TLS is not served; engine node says why', async (t) => {
       const tls = tlsOf([makeCertificate(t, 'any', ['a.test'])], [])
       const { port, refusals } = await startEngine(t, name, tell, { tls })

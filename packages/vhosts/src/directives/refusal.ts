@@ -26,6 +26,7 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   scgi_store: ['off'],
   slice: ['0'],
   ssi: ['off'],
+  ssl_conf_command: ['Options PrioritizeChaCha'],
   ssl_reject_handshake: ['off'],
   ssl_verify_client: ['off'],
   underscores_in_headers: ['off'],
