@@ -67,7 +67,7 @@ async function longestBlock(task: () => unknown): Promise<number> {
 const dir = mkdtempSync(join(tmpdir(), 'bench-prepare-'))
 const onProblem = (error: Error) => console.error(error.message)
 const passwordThread = new URL('../packages/worker/src/vhost/passwords/thread-main.ts', import.meta.url)
-const vhosts = new VhostRuntimes({ passwordThread, limits: ownLimits(systemClock), onProblem })
+const vhosts = new VhostRuntimes({ passwordThread, limits: ownLimits(systemClock), metrics: async () => '', onProblem })
 const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
 const tools = { renderer: {} as Parameters<typeof buildGeneration>[2]['renderer'], onProblem }
 let previous: ServingGeneration | undefined

@@ -92,6 +92,8 @@ server { listen {on0}; server_name a.test; root {dir}; merge_slashes off;
   location /random/ { random_index on; alias {dir}/one/; }
   location /random-none/ { random_index on; alias {dir}/hidden/; }
   location /gif { empty_gif; }
+  location /status { stub_status; }
+  location /status-guarded { stub_status on; deny all; }
   location /gif-before { empty_gif; if_modified_since before; }
   location /gz/ { gzip_static on; alias {dir}/coded/; }
   location /gz-vary/ { gzip_static on; gzip_vary on; alias {dir}/coded/; }
@@ -166,6 +168,8 @@ const conditional: readonly Case[] = [
     ]),
   ),
   ...['long', 'none', 'other'].flatMap((e) => often({ target: `/expires-map/old.txt?e=${e}` })),
+  ...['/status', '/status-guarded'].flatMap((target) => ['HEAD', 'POST', 'PUT'].map((method) => ({ target, method }))),
+  { target: '/status-guarded' },
   ...['/gif', '/gif-before'].flatMap((target) => [
     ...often({ target }),
     ...['HEAD', 'POST'].map((method) => ({ target, method })),

@@ -36,6 +36,8 @@ test('names, types, labels and buckets are those of the reference', async () => 
     http_request_size_bytes: 'histogram',
     http_response_size_bytes: 'histogram',
     http_active_connections: 'gauge',
+    svc_http_connections_total: 'counter',
+    svc_http_requests_in_flight: 'gauge',
     cache_hits_total: 'counter',
     cache_misses_total: 'counter',
     cache_evictions_total: 'counter',

@@ -97,7 +97,7 @@ export function createComponents(own: ComponentOptions) {
   })
   const caches = createCaches({ ...own, tracer, generations, renderer, limiter, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
-  const vhosts = new VhostRuntimes({ passwordThread, limits: limitsOfVhosts(master), onProblem })
+  const vhosts = new VhostRuntimes({ passwordThread, limits: limitsOfVhosts(master), metrics: metricsOf(master), onProblem })
   const rules = new RuleTables()
   const waf = makeWaf(own, firewalls)
   const eventStreams = new EventStreams()
@@ -211,6 +211,13 @@ function leasesOf(master: MasterPeer): LeaseDesk {
     isHeld: async (prefixes) =>
       (await master.call('leaseHeld', { prefixes: [...prefixes] }, { timeoutMs: MASTER_TIMEOUT_MS })).isHeld,
   }
+}
+
+/** The master waits for its workers for a second. */
+const METRICS_TIMEOUT_MS = 5_000
+
+function metricsOf(master: MasterPeer): () => Promise<string> {
+  return async () => (await master.call('metrics', undefined, { timeoutMs: METRICS_TIMEOUT_MS })).text
 }
 
 /** A slice that comes too late is of no use: its time is over. */

@@ -71,7 +71,10 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
     },
     ping: () => ({ connections: engine.connections, inFlight: engine.inFlight }),
     async metrics() {
-      components.httpMetrics.activeConnections.value = engine.connections
+      const { httpMetrics } = components
+      httpMetrics.activeConnections.value = engine.connections
+      httpMetrics.connections.value = engine.accepted
+      httpMetrics.inFlight.value = engine.inFlight
       return { metrics: components.metrics.toJson() }
     },
   }

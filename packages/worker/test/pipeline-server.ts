@@ -84,6 +84,9 @@ export class PipelineServer {
   readonly l0: WorkerL0
   health: () => Promise<HealthReport> = async () => ({ status: 'healthy', uptime_secs: 1, checks: {} })
   isDraining = false
+  /** Metrics of all workers, and how often they were read. */
+  metricsText = ''
+  metricsReads = 0
   /** Addresses to listen on, from the next reload on. */
   listen: ListenAddress[] = []
   /** Responses to ACME challenges, by token. */
@@ -166,6 +169,10 @@ export class PipelineServer {
     plane.isDraining = () => this.isDraining
     this.#vhosts = new VhostRuntimes({
       limits: ownLimits(this.clock),
+      metrics: async () => {
+        this.metricsReads++
+        return this.metricsText
+      },
       passwordThread: new URL('../src/vhost/passwords/thread-main.ts', import.meta.url),
       onProblem: (error) => this.problems.push(error.message),
     })

@@ -86,7 +86,12 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   await tracer.prepare(config)
   tracer.apply(config)
   const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
-  const vhosts = new VhostRuntimes({ passwordThread: new URL('file:///none'), limits: ownLimits(systemClock), onProblem })
+  const vhosts = new VhostRuntimes({
+    passwordThread: new URL('file:///none'),
+    limits: ownLimits(systemClock),
+    metrics: async () => '',
+    onProblem,
+  })
   const rules = new RuleTables()
   const handlers = upstreams.prepare(generation)
   await vhosts.prepare(generation, handlers)

@@ -18,7 +18,12 @@ async function generationOf(t: TestContext, conf: string): Promise<ServingGenera
 
 function runtimes(): VhostRuntimes {
   const passwordThread = new URL('../src/vhost/passwords/thread-main.ts', import.meta.url)
-  return new VhostRuntimes({ passwordThread, limits: ownLimits(systemClock), onProblem: (error) => assert.fail(error) })
+  return new VhostRuntimes({
+    passwordThread,
+    limits: ownLimits(systemClock),
+    metrics: async () => '',
+    onProblem: (error) => assert.fail(error),
+  })
 }
 
 /** Handlers of a generation that counts those that were made. */

@@ -106,7 +106,7 @@ test('certificates are put in force once: before a new address opens, at the com
         void done.push(`${fallback} at ${address}`),
     listen: async ({ name }: { readonly name: string }) => done.push(`open ${name}`),
     unlisten: (address: string) => void done.push(`close ${address}`),
-    ...{ tlsRebuilds: 0, lostBytes: 0, connections: 0, inFlight: 0 },
+    ...{ tlsRebuilds: 0, lostBytes: 0, connections: 0, accepted: 0, inFlight: 0 },
     drain: async () => ({ cut: 0 }),
     cut: () => undefined,
   }
@@ -137,7 +137,7 @@ test('each address is served by its engine, and the counts are those of both', a
     prepareTls: () => () => undefined,
     listen: async ({ name }: { readonly name: string }) => done.push(`${own} opens ${name}`),
     unlisten: () => undefined,
-    ...{ tlsRebuilds: 0, lostBytes: 1, connections: 2, inFlight: 3 },
+    ...{ tlsRebuilds: 0, lostBytes: 1, connections: 2, accepted: 5, inFlight: 3 },
     drain: async () => ({ cut: 4 }),
     cut: () => void done.push(`${own} cuts`),
   })
@@ -155,7 +155,8 @@ test('each address is served by its engine, and the counts are those of both', a
   }
   addresses.cut()
   assert.deepEqual(done, ['uws opens a', 'node opens b', 'uws cuts', 'node cuts'])
-  assert.deepEqual([addresses.connections, addresses.inFlight, await addresses.drain(1)], [4, 6, { cut: 8 }])
+  const { connections, accepted, inFlight } = addresses
+  assert.deepEqual([connections, accepted, inFlight, await addresses.drain(1)], [4, 10, 6, { cut: 8 }])
 })
 
 const answer = (text: string) => (exchange: HttpExchange) => exchange.respond({ status: 200, headers: [] }, Buffer.from(text))

@@ -50,6 +50,8 @@ export interface Engine {
   unlisten(name: string): void
   /** Open connections, idle ones included. */
   readonly connections: number
+  /** Connections opened so far. */
+  readonly accepted: number
   /** Requests whose response is not yet written. */
   readonly inFlight: number
   /**

@@ -14,6 +14,8 @@ import type { Engine, EngineOptions } from './engine.ts'
 class EngineLoad {
   /** Open connections, idle ones included. */
   connections = 0
+  /** Connections that have been opened. */
+  accepted = 0
   /** Requests whose response is not yet written, and open WebSockets. */
   inFlight = 0
   isClosed = false
@@ -21,6 +23,7 @@ class EngineLoad {
 
   countConnections(change: number): void {
     this.connections += change
+    if (change > 0) this.accepted += change
     if (this.connections === 0) this.#onChange?.()
   }
 
@@ -125,6 +128,10 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
 
   get connections(): number {
     return this.#load.connections
+  }
+
+  get accepted(): number {
+    return this.#load.accepted
   }
 
   get inFlight(): number {

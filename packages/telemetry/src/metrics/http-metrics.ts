@@ -30,6 +30,9 @@ export class HttpMetrics {
   readonly responseSize: HistogramFamily
   /** Open client connections: change `value` as they come and go. */
   readonly activeConnections: Series
+  /** Connections accepted, and requests in flight. */
+  readonly connections: Series
+  readonly inFlight: Series
   readonly #series = new Map<string, Map<string, HttpSeries>>()
 
   constructor(metrics: MetricSet) {
@@ -44,6 +47,12 @@ export class HttpMetrics {
     this.responseSize = size('http_response_size_bytes', 'Size of response bodies sent.')
     this.activeConnections = metrics
       .add(new NumberFamily('gauge', { name: 'http_active_connections', help: 'Open client connections.' }))
+      .series()
+    this.connections = metrics
+      .add(new NumberFamily('counter', { name: 'svc_http_connections_total', help: 'Client connections accepted.' }))
+      .series()
+    this.inFlight = metrics
+      .add(new NumberFamily('gauge', { name: 'svc_http_requests_in_flight', help: 'Requests without a whole response.' }))
       .series()
   }
 

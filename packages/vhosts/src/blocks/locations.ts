@@ -150,7 +150,8 @@ export class LocationReader {
   /** The upstream of a level itself, or another content that is no file. Undefined: it names none. */
   #passed(level: Level, match: LocationMatch): ContentSpec | undefined {
     const [pass] = level.own(proxyPass)
-    if (pass !== undefined && 'kind' in pass && pass.kind === 'empty_gif') return { kind: 'empty_gif' }
+    if (pass !== undefined && 'kind' in pass && (pass.kind === 'empty_gif' || pass.kind === 'stub_status'))
+      return { kind: pass.kind }
     if (pass === undefined || !('scheme' in pass)) return undefined
     const target = this.#parts.upstreams.target(pass)
     return target === undefined ? { kind: 'files' } : upstreamContent(level, pass, target, match)

@@ -9,7 +9,7 @@ import { readListen } from '../values/addresses.ts'
 import { type EngineListen, engineListen } from './address-engines.ts'
 import type { Level } from './level.ts'
 import { type AppDraft, checkAuth, LocationReader, placeText } from './locations.ts'
-import { appOf, inheritedContent, settingsOf } from './settings.ts'
+import { appOf, fallbackContent, settingsOf } from './settings.ts'
 import type { UpstreamTable } from './upstream-table.ts'
 
 /** A server as it was read, with what its site is made from. */
@@ -66,7 +66,7 @@ export class ServerReader {
       mergesSlashes: level.value(mergeSlashes) ?? true,
       rewrites: reader.steps(level, undefined),
       // Its rewriting runs before a location is looked for, and not once more where none is found.
-      fallback: settingsOf(level, inheritedContent(level, serverApp), []),
+      fallback: settingsOf(level, fallbackContent(level, serverApp), []),
       locations,
     }
     checkAuth(level, this.#call)

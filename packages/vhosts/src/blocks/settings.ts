@@ -1,5 +1,6 @@
 import * as answers from '../directives/answers.ts'
 import * as compression from '../directives/compression.ts'
+import { stubStatus } from '../directives/file-answers.ts'
 import * as realIp from '../directives/real-ip.ts'
 import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
@@ -113,6 +114,12 @@ export function settingsOf(level: Level, content: ContentSpec, rewrites: readonl
 export function inheritedContent(level: Level, serverApp: ContentSpec | undefined): ContentSpec {
   const isOfFiles = level.context === 'location' && level.own(serving.root).length > 0
   return serverApp === undefined || isOfFiles ? { kind: 'files' } : serverApp
+}
+
+/** The handler of a server outside of its locations. */
+export function fallbackContent(level: Level, serverApp: ContentSpec | undefined): ContentSpec {
+  const status = level.own(stubStatus).find(({ kind }) => kind === 'stub_status')
+  return status ?? inheritedContent(level, serverApp)
 }
 
 /** The application of a level itself. */

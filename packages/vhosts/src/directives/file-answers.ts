@@ -43,6 +43,14 @@ export const autoindexLocaltime = rule('autoindex_localtime', { args: 1, parse: 
 /** `random_index`. */
 export const randomIndex = rule('random_index', { in: ['location'], args: 1, parse: (call) => call.flag(0) })
 
+/** `stub_status`. An argument has no meaning, as in nginx. */
+export const stubStatus = rule('stub_status', {
+  in: ['server', 'location'],
+  args: [0, 1],
+  slot: 'content',
+  parse: () => ({ kind: 'stub_status' }) as const,
+})
+
 /** `empty_gif`. */
 export const emptyGif = rule('empty_gif', {
   in: ['location'],

@@ -24,7 +24,6 @@ const REFUSED = byName({
     'proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
   'client certificates are not supported; without them, anyone has access':
     'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
-  'use GET /metrics': 'stub_status',
   'variables cannot read fields with an underscore in their name': 'underscores_in_headers',
 })
 

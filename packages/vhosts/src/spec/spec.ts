@@ -276,6 +276,8 @@ export type ContentSpec =
   | { readonly kind: 'files' }
   /** A transparent pixel. */
   | { readonly kind: 'empty_gif' }
+  /** Counts of connections and requests. */
+  | { readonly kind: 'stub_status' }
   /** `svc_app`: id of the application's site. */
   | { readonly kind: 'app'; readonly site: string }
   | UpstreamContent

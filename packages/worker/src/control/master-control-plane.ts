@@ -295,6 +295,7 @@ function contentOf(content: ContentSpec): { readonly content: string; readonly t
   switch (content.kind) {
     case 'files':
     case 'empty_gif':
+    case 'stub_status':
       return { content: content.kind, target: '' }
     case 'app':
       return { content: 'app', target: content.site }

@@ -37,6 +37,10 @@ export class WorkerEngine {
     return this.#sum(({ connections }) => connections)
   }
 
+  get accepted(): number {
+    return this.#sum(({ accepted }) => accepted)
+  }
+
   get inFlight(): number {
     return this.#sum(({ inFlight }) => inFlight)
   }

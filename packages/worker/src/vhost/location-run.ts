@@ -218,6 +218,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     const { handler } = state.location
     if (handler !== undefined) return this.#handle(handler)
     if (content.kind === 'empty_gif') return sendEmptyGif(this)
+    if (content.kind === 'stub_status') return this.tools.stubStatus.send(this)
     return content.kind === 'app' ? this.#answerFromApp(state, content.site) : serveFiles(this)
   }
 

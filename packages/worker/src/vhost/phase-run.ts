@@ -6,6 +6,7 @@ import type { WorkerLimits } from './location-limits.ts'
 import type { FileAuth } from './passwords/file-auth.ts'
 import type { RewriteOutcome } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
+import type { StubStatus } from './stub-status.ts'
 import type { Subrequests } from './subrequest-context.ts'
 import type { Templates } from './templates.ts'
 import type { Found, WebFiles } from './web-files.ts'
@@ -26,6 +27,7 @@ export interface VhostTools {
   readonly fileHandler: FileHandler
   readonly basicAuth: FileAuth
   readonly limits: WorkerLimits
+  readonly stubStatus: StubStatus
   readonly subrequests: Subrequests
   readonly onProblem: (error: Error) => void
 }

@@ -11,6 +11,7 @@ import { FileAuth } from './passwords/file-auth.ts'
 import { PasswordCheck } from './passwords/password-check.ts'
 import { PasswordThread } from './passwords/password-thread.ts'
 import type { VhostTools } from './phase-run.ts'
+import { StubStatus } from './stub-status.ts'
 import { Subrequests } from './subrequest-context.ts'
 import { Templates } from './templates.ts'
 import { WebFiles } from './web-files.ts'
@@ -36,6 +37,8 @@ interface VhostOptions {
   /** Program of the thread that checks passwords. */
   readonly passwordThread: URL
   readonly limits: WorkerLimits
+  /** Reads the metrics of all workers, for `stub_status`. */
+  readonly metrics: () => Promise<string>
   readonly onProblem: (error: Error) => void
 }
 
@@ -45,9 +48,10 @@ export class VhostRuntimes {
   readonly #shared: Omit<VhostTools, 'templates'>
   readonly #runtimes = new RecentWeakMap<ServingGeneration, VhostRuntime>()
 
-  constructor({ passwordThread, limits, onProblem }: VhostOptions) {
+  constructor({ passwordThread, limits, metrics, onProblem }: VhostOptions) {
     this.#shared = {
       limits,
+      stubStatus: new StubStatus(metrics, systemClock),
       subrequests: new Subrequests(),
       onProblem,
       files: new WebFiles(onProblem),
