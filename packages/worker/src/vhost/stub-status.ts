@@ -1,9 +1,14 @@
 import { type Clock, entryOf } from '@svc/core'
-import type { StageResult } from '../request/request-context.ts'
-import type { PhaseRun } from './phase-run.ts'
+import type { RequestContext, StageResult } from '../request/request-context.ts'
 
 /** Metrics of all workers, as text in the exposition format of Prometheus. */
 type ReadMetrics = () => Promise<string>
+
+/** A request in its location. */
+interface LocationRequest {
+  readonly state: { readonly context: RequestContext; readonly method: string }
+  fail(status: number): StageResult | Promise<StageResult>
+}
 
 /** The figures are read at most this often: the page is open to whoever its location admits, and all workers are asked for them. */
 const FRESH_MS = 1_000
@@ -28,7 +33,7 @@ export class StubStatus {
   }
 
   /** Answers a request. */
-  async send(run: PhaseRun): Promise<StageResult> {
+  async send(run: LocationRequest): Promise<StageResult> {
     const { context, method } = run.state
     context.withdrawFromL0()
     if (method !== 'GET' && method !== 'HEAD') return run.fail(405)
