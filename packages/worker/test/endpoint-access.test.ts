@@ -19,7 +19,7 @@ const matrix: readonly [who: string, isInside: boolean, statuses: readonly numbe
   ['nobody', true, [200, 200, 200, 401, 401, 401, 401]],
   ['vera', false, [200, 403, 403, 200, 200, 403, 403]],
   ['vera', true, [200, 200, 200, 200, 200, 403, 403]],
-  ['tom', false, [200, 403, 200, 200, 403, 200, 403]],
+  ['tom', false, [200, 403, 403, 200, 403, 200, 403]],
   ['root', false, [200, 200, 200, 200, 200, 200, 202]],
 ]
 

@@ -168,7 +168,7 @@ for (const [bytes, engine] of [
   [3 << 20, 'node'],
 ] as const) {
   test(`a body of unknown length comes whole: ${bytes} bytes, engine ${engine}`, async (t) => {
-    const site = await startPhpSite(t, { engine })
+    const site = await startPhpSite(t, { engine, directives: 'client_max_body_size 8m;' })
     if (site === undefined) return
     const body = randomBytes(bytes)
     const { text, status } = await site.get('/echo.php', { method: 'PUT', headers: { 'transfer-encoding': 'chunked' }, body })
