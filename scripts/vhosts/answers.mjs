@@ -84,7 +84,7 @@ function isPageOfNginx({ body }) {
   return body.includes('<center>nginx')
 }
 
-/** What the upstream saw; undefined: it has not answered. @param {string} body @returns {Record<string, unknown> | undefined} */
+/** The request as the upstream saw it; undefined: it has not answered. @param {string} body @returns {Record<string, unknown> | undefined} */
 function recorded(body) {
   if (!body.startsWith('{\n ":body"')) return undefined
   const { DOCUMENT_ROOT: root, ...seen } = JSON.parse(body)

@@ -8,7 +8,7 @@ import { scgi } from '../src/packet/scgi-gateway.ts'
 import { uwsgi } from '../src/packet/uwsgi-gateway.ts'
 import { request } from './raw-upstream.ts'
 
-/** What a reader tells about bytes that come in pieces; at the end the connection closes. */
+/** Reports of a reader about bytes that come in pieces; at the end the connection closes. */
 function told(pieces: readonly string[], { isHead = false, closes = true } = {}): readonly string[] {
   const log: string[] = []
   const events: AnswerEvents = {

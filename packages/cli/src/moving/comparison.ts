@@ -20,7 +20,7 @@ interface Limits {
   readonly isUnsafe: boolean
 }
 
-/** Requests under way at once: the server may serve others meanwhile. */
+/** Requests in flight at once: the server may serve others meanwhile. */
 const MAX_PARALLEL = 4
 const RANGE = { Range: 'bytes=0-9' }
 

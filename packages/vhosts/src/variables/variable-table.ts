@@ -52,7 +52,7 @@ export function isSaidByClient(name: string): boolean {
   return SAID_BY_CLIENT.has(name) || /^[1-9]$/.test(name) || /^(?:arg|cookie|http)_/.test(name)
 }
 
-/** What reads a variable: a log, or something that an answer may depend on. */
+/** Reader of a variable: a log, or something that an answer may depend on. */
 type VariableReading = 'answer' | 'log'
 
 /** The addresses that engine uws serves: it does not know all variables. */

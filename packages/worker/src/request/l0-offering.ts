@@ -14,7 +14,7 @@ interface OfferedRequest extends Pick<OfferingRequest, 'client' | 'pathGroup' | 
   readonly compression: OfferingRequest['terms']
 }
 
-/** What L0 needs to know of a request. */
+/** The facts of a request that L0 needs. */
 export function offeringOf(request: OfferedRequest): OfferingRequest {
   const { client, generation, pathGroup, accessLogs, formattedLogs, realIp } = request
   return {

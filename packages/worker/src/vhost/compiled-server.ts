@@ -166,7 +166,7 @@ function compileFields(settings: LocationSettings, types: MediaTypes, templates:
   }
 }
 
-/** What `expires` says for a request. */
+/** The rule of `expires` for a request. */
 function expiresOf(input: VariableInput, rule: ExpiresSpec, templates: Templates): FixedExpires | undefined {
   if (rule.kind !== 'computed') return rule
   const read = readExpires(readForAnswer(input, templates.of(rule.value)), rule.isFromModified)

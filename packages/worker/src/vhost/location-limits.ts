@@ -55,7 +55,7 @@ export function compileLimits(
   }
 }
 
-/** What the key of a zone is for a request; "": the limit does not apply. */
+/** The key of a request in a zone; "": the limit does not apply. */
 type ReadKey = (input: VariableInput) => string
 
 function keyReader({ key }: LimitZoneSpec, templates: Templates): ReadKey {

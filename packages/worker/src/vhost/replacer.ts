@@ -46,7 +46,7 @@ export class Replacer {
     this.#held = EMPTY
     if (this.#active.length === 0) return bytes
     const longest = Math.max(...this.#active.map(({ needle }) => needle.length))
-    // What begins behind this may go on in the next piece.
+    // A match that begins behind this may go on in the next piece.
     const end = isLast ? bytes.length : Math.max(0, bytes.length - longest + 1)
     const pieces: Buffer[] = []
     const lower = lowerCaseBytes(bytes)
