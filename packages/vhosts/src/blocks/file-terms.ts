@@ -34,8 +34,19 @@ function precompressedOf(level: Level): PrecompressedSpec | undefined {
   return forms.length === 0 ? undefined : { forms, terms: gzipTerms(level) }
 }
 
+const RULES = [
+  answers.etag,
+  answers.ifModifiedSince,
+  answers.maxRanges,
+  answers.brotliStatic,
+  answers.gzipStatic,
+  answers.autoindex,
+  answers.randomIndex,
+]
+
 /** How the files of a level are answered. undefined: as usual. */
 export function fileTermsOf(level: Level): FileTerms | undefined {
+  if (!RULES.some((rule) => level.holder(rule) !== undefined)) return undefined
   const terms: FileTerms = {
     hasEtag: level.value(answers.etag) ?? true,
     ifModifiedSince: level.value(answers.ifModifiedSince) ?? 'exact',

@@ -25,11 +25,14 @@ export class Level {
   isWhole = false
   readonly #parent: Level | undefined
   readonly #slots = new Map<string, Slot>()
+  /** The nearest level with directives of a slot. A location asks for about a hundred slots. */
+  readonly #holders: Map<string, Level>
 
   constructor(context: Context, parent?: Level, match?: LocationMatch) {
     this.context = context
     this.match = match
     this.#parent = parent
+    this.#holders = new Map(parent === undefined ? undefined : parent.#holders)
   }
 
   /** The level around it. */
@@ -50,7 +53,7 @@ export class Level {
 
   /** The nearest level that has a directive of a rule. */
   holder(rule: Rule<unknown>): Level | undefined {
-    return this.#slots.has(rule.slot) ? this : this.#parent?.holder(rule)
+    return this.#holders.get(rule.slot)
   }
 
   /** The value of a directive that may be given once, with inheritance. */
@@ -60,7 +63,7 @@ export class Level {
 
   /** Gives this level a value of a rule of which it has none. */
   give<Value>(rule: Rule<Value>, make: () => Value): void {
-    if (!this.#slots.has(rule.slot)) this.#slots.set(rule.slot, { first: undefined, values: [make()] })
+    if (!this.#slots.has(rule.slot)) this.#hold(rule, { first: undefined, values: [make()] })
   }
 
   /** Reads directives into this level. Those of several files add up. */
@@ -69,7 +72,6 @@ export class Level {
   }
 
   #readOne(call: DirectiveCall): void {
-    const name = decodeBytes(call.name)
     const candidates = rulesByName.get(call.name)
     if (candidates === undefined) {
       this.#unknown(call)
@@ -78,6 +80,7 @@ export class Level {
     const rule = candidates.find(({ contexts }) => contexts.includes(this.context))
     if (rule === undefined) {
       defineWhatItSets(call.directive, call.tools.variables)
+      const name = decodeBytes(call.name)
       const isOutside = candidates.every(({ contexts }) => contexts.every((one) => one === 'core' || one === 'events'))
       if (isOutside && this.context === 'main') refuse(call, outsideOfHttp(name))
       else call.fail(`"${name}" directive is not allowed here`)
@@ -85,8 +88,9 @@ export class Level {
     }
     if (!this.#isFormRight(rule, call)) return
     const [min, max] = rule.args
-    if (call.args.length < min || call.args.length > max) {
-      call.fail(`invalid number of arguments in "${name}" directive`)
+    const count = call.directive.args.length
+    if (count < min || count > max) {
+      call.fail(`invalid number of arguments in "${decodeBytes(call.name)}" directive`)
       return
     }
     this.#add(rule, call)
@@ -132,8 +136,13 @@ export class Level {
     }
     const value = rule.parse(call)
     if (typeof value === 'object' && value !== null) call.tools.origins.set(value, call)
-    if (slot === undefined) this.#slots.set(rule.slot, { first: call, values: value === undefined ? [] : [value] })
+    if (slot === undefined) this.#hold(rule, { first: call, values: value === undefined ? [] : [value] })
     else if (value !== undefined) slot.values.push(value)
+  }
+
+  #hold({ slot }: Rule<unknown>, held: Slot): void {
+    this.#slots.set(slot, held)
+    this.#holders.set(slot, this)
   }
 }
 

@@ -6,6 +6,8 @@ const CONTINUATION = 0x80
 
 /** Turns text of one character for each byte, as vhost files are read, into the characters that these bytes stand for. */
 export function decodeBytes(bytes: string): string {
+  // Most words are ASCII.
+  if (!/[\x80-\xff]/.test(bytes)) return bytes
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
