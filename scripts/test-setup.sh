@@ -17,6 +17,9 @@ need nginx-light nginx
 need redis-server redis-server
 need php-fpm php-fpm php-fpm8.2 php-fpm8.4 php-fpm8.3 php-fpm8.1
 need uwsgi-core uwsgi
+for kind in static filter; do
+  [ -f "/usr/lib/nginx/modules/ngx_http_brotli_${kind}_module.so" ] || missing="$missing libnginx-mod-http-brotli-$kind"
+done
 [ -f /usr/lib/uwsgi/plugins/python3_plugin.so ] || missing="$missing uwsgi-plugin-python3"
 need openssl openssl
 need curl curl
