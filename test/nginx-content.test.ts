@@ -174,6 +174,8 @@ const conditional: readonly Case[] = [
     ...often({ target }),
     ...['HEAD', 'POST'].map((method) => ({ target, method })),
     ...['Mon, 28 Sep 1970 06:00:00 GMT', old].map((time) => ({ target, headers: { 'If-Modified-Since': time } })),
+    ...['*', '"x"'].flatMap((tag) => ['If-Match', 'If-None-Match'].map((name) => ({ target, headers: { [name]: tag } }))),
+    { target, headers: { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:01 GMT' } },
   ]),
 ]
 

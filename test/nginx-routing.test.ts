@@ -17,11 +17,19 @@ server { listen {on0}; svc_site nohost; server_name "" nohost.test;
   location / { return 200 "no host"; }
   location = /to { return 301 /there; }
 }
-server { listen {on1}; server_name exact.test; svc_site exact.test;
+server { listen {on0}; server_name kept.test; merge_slashes off;
+  location / { return 200 "open $uri"; }
+  location /closed/ { return 403; }
+}
+server { listen {on1}; server_name exact.test; svc_site exact.test; merge_slashes off;
   location / { return 200 "other address"; }
   location = /to { return 301 /there?x; }
 }
 server { listen {on1}; server_name second.test; return 200 "second there"; }
+server { listen {on1}; server_name merged.test;
+  location / { return 200 "open $uri"; }
+  location /closed/ { return 403; }
+}
 `
 
 const hostCases: Case[] = [
@@ -57,7 +65,12 @@ test('the server of a request is the one that nginx chooses', async (t) => {
     { target: 'http://exact.test', host: 'first.test', engine: 'node', differs: whole },
     { target: 'http://EXACT.test:99/?x', host: 'first.test', engine: 'node', differs: whole },
   ]
-  await servers?.compare(t, [...hostCases, ...there, ...without])
+  // The default server of an address decides: the path is read before the host is known.
+  const slashes = ['/closed/a', '//closed/a', '/closed//a', '/a/../closed//a', '//a'].flatMap((target) => [
+    { target, host: 'kept.test' },
+    { target, host: 'merged.test', on: 1 },
+  ])
+  await servers?.compare(t, [...hostCases, ...there, ...without, ...slashes])
 })
 
 const locations = `

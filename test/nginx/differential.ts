@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Child, requireProgram, startServer, tempDir, writeFiles } from '@svc/testkit'
+import { Child, type Cleanup, requireProgram, startServer, tempDir, writeFiles } from '@svc/testkit'
 import { EchoUpstream } from './echo-upstream.ts'
 import { ask, type Peer, type RawAnswer } from './raw-answer.ts'
 
@@ -99,7 +99,11 @@ export class Differential {
   /** Starts them; undefined: there is no nginx here, and the test has been skipped. */
   static async start(t: TestContext, setting: Setting): Promise<Differential | undefined> {
     const executable = requireProgram(t, 'nginx')
-    if (executable === undefined) return undefined
+    return executable === undefined ? undefined : Differential.run(t, executable, setting)
+  }
+
+  /** Starts them. */
+  static async run(t: Cleanup, executable: string, setting: Setting): Promise<Differential> {
     const dir = tempDir(t, 'differential')
     writeFiles(join(dir, 'www'), setting.files ?? {})
     setting.prepare?.(join(dir, 'www'))
@@ -137,13 +141,15 @@ export class Differential {
   /** Sends requests to all, one after the other, and compares what they answer. */
   async compare(t: TestContext, cases: readonly Case[]): Promise<void> {
     for (const item of cases) {
-      await t.test(titleOf(item), async () => {
-        const theirs = await this.#ask(this.#nginx, item)
-        for (const { engine, peers } of this.#products) {
-          if (item.engine === undefined || item.engine === engine)
-            compareAnswers(item, theirs, await this.#ask(peers, item), engine)
-        }
-      })
+      await t.test(titleOf(item), () => this.compareOne(item))
+    }
+  }
+
+  /** Sends a request to all. Rejects when an answer differs from nginx's. */
+  async compareOne(item: Case): Promise<void> {
+    const theirs = await this.#ask(this.#nginx, item)
+    for (const { engine, peers } of this.#products) {
+      if (item.engine === undefined || item.engine === engine) compareAnswers(item, theirs, await this.#ask(peers, item), engine)
     }
   }
 
@@ -179,7 +185,8 @@ function compareAnswers(item: Case, theirs: RawAnswer, ours: RawAnswer, engine: 
   assertNear(expiresIn(ours), expiresIn(theirs))
 }
 
-function titleOf({ method = 'GET', target, host = 'a.test', headers = {}, on = 0, from, version }: Case): string {
+/** A line about a request. */
+export function titleOf({ method = 'GET', target, host = 'a.test', headers = {}, on = 0, from, version }: Case): string {
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return [`${method} ${target}`, host ?? 'no Host', ...fields, on === 0 ? '' : `on ${on}`, from ?? '', version ?? '']
     .filter((part) => part !== '')
@@ -273,18 +280,23 @@ async function freePort(host: string): Promise<number> {
   return port
 }
 
-async function startNginx(t: TestContext, executable: string, dir: string, vhosts: string): Promise<void> {
+/** Files of an nginx with a vhost file, below a directory of its own. */
+export function nginxConfiguration(vhosts: string): Readonly<Record<string, string>> {
   // Else root's nginx would run its worker as a user that may not read the files of the test.
   const user = process.getuid?.() === 0 ? 'user root; ' : ''
   const modules = MODULES.filter((path) => existsSync(path)).map((path) => `load_module ${path}; `)
-  writeFiles(dir, {
+  return {
     'nginx/vhosts.conf': vhosts,
     'nginx/nginx.conf': `${user}${modules.join('')}daemon off; worker_processes 1; pid nginx.pid; error_log stderr notice;
 events { worker_connections 256; }
 http { access_log off; ${TEMP_PATHS} ${TYPES} variables_hash_max_size 2048;
   server_names_hash_bucket_size 128; include vhosts.conf; }
 `,
-  })
+  }
+}
+
+async function startNginx(t: Cleanup, executable: string, dir: string, vhosts: string): Promise<void> {
+  writeFiles(dir, nginxConfiguration(vhosts))
   const prefix = join(dir, 'nginx')
   const child = new Child(t, executable, ['-p', prefix, '-e', 'stderr', '-c', join(prefix, 'nginx.conf')], {
     endSignal: 'SIGTERM',
@@ -292,7 +304,7 @@ http { access_log off; ${TEMP_PATHS} ${TYPES} variables_hash_max_size 2048;
   await child.waitForLine('start of nginx', (line) => line.includes('start worker') || line.includes('OS: Linux'))
 }
 
-async function startProduct(t: TestContext, dir: string, vhosts: string, server: string): Promise<void> {
+async function startProduct(t: Cleanup, dir: string, vhosts: string, server: string): Promise<void> {
   writeFiles(dir, { 'vhosts.conf': TYPES + vhosts })
   const config = `[server]\nvhosts = ["${join(dir, 'vhosts.conf')}"]\nworkers = 1\n${server}`
   await startServer(t, { config })

@@ -1,5 +1,6 @@
 import { hostKills } from './host-kills.ts'
 import { hostileTenant } from './hostile-tenant.ts'
+import { nginxDifferences } from './nginx-differences.ts'
 import { pages, pagesSteady } from './pages.ts'
 import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
@@ -20,5 +21,6 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'tls-renewals': tlsRenewals,
   'vhost-reloads': vhostReloads,
   'tls-crash': tlsCrash,
+  'nginx-differences': nginxDifferences,
   'hostile-tenant': hostileTenant,
 }

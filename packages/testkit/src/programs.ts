@@ -32,6 +32,11 @@ function findExecutable(names: readonly string[]): string | undefined {
   return undefined
 }
 
+/** Path of a program from a Debian package; undefined: it is not installed. */
+export function findProgram(program: keyof typeof packages): string | undefined {
+  return findExecutable(packages[program].names)
+}
+
 /**
  * Path of a program from a Debian package, or undefined after marking the test as skipped for want of it. Under CI a missing
  * program is a failure.

@@ -75,7 +75,7 @@ export class Http1Wire implements ResponseWire {
 
   cut(): void {
     // If the end of the connection ends the body, only a reset tells the client that the body is truncated.
-    if (this.#canReset && this.#request.httpVersionMinor === 0) this.#socket.resetAndDestroy()
+    if (this.#canReset && this.#request.httpVersionMinor === 0 && this.out.headersSent) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
   }
 

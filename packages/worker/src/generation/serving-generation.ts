@@ -24,6 +24,8 @@ export interface ServingGeneration {
   matchHost(host: string): HostMatch<SiteRuntime> | undefined
   /** True if there are servers of vhost files. Without them all addresses serve the same. */
   readonly hasVhosts: boolean
+  /** False if a server of a vhost file keeps repeated slashes of paths. */
+  readonly alwaysMergesSlashes: boolean
   /** Target of requests for a host on a listen address; undefined when nothing is served there. */
   route(listener: string, host: string): HostRoute | undefined
   /** Builds the tables of `route` for all listen addresses. Does not block the process. */
@@ -117,6 +119,7 @@ export function buildGeneration(
     siteOf: (host: string) => hosts.match(hostnameOf(host))?.value,
     matchHost: (host: string) => hosts.match(hostnameOf(host)),
     hasVhosts,
+    alwaysMergesSlashes: spec.web.servers.every(({ mergesSlashes }) => mergesSlashes),
     route: (listener: string, host: string) => routing.route(listener, host),
     prepareRoutes: () => routing.prepare(spec.listen.map(({ name }) => name)),
     maxBodyBytes: hasVhosts ? largestBody(spec) : config.server.max_body_bytes,

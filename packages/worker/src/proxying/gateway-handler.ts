@@ -8,7 +8,7 @@ import type { LocationExchange, LocationHandler } from '../vhost/location-handle
 import { choiceKeyOf } from './choice-key.ts'
 import { computedGroup } from './computed-group.ts'
 import { LocationParams } from './location-params.ts'
-import { proxiedTarget } from './proxy-request.ts'
+import { ownBody, proxiedTarget } from './proxy-request.ts'
 import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
 import { type TlsContexts, UpstreamTls } from './upstream-tls.ts'
 
@@ -90,8 +90,7 @@ export class GatewayHandler implements LocationHandler {
       method,
       target: proxiedTarget(exchange, AS_ASKED),
       headers: fields,
-      // The page of an error is requested by itself.
-      body: this.#spec.passesBody && context.body.isPresent && method === context.request.method ? context.body : undefined,
+      body: this.#spec.passesBody ? ownBody(exchange) : undefined,
       trail: exchange.trail,
       choiceKey: choiceKeyOf(exchange, group),
       cgi: {

@@ -9,7 +9,7 @@ import type { LocationExchange, LocationHandler } from '../vhost/location-handle
 import { choiceKeyOf } from './choice-key.ts'
 import { computedGroup } from './computed-group.ts'
 import { CookieRewriter } from './cookie-rewriter.ts'
-import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
+import { ownBody, ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
 import { FieldFilter, hiddenFields, UpstreamSink } from './upstream-sink.ts'
 import { type TlsContexts, UpstreamTls } from './upstream-tls.ts'
@@ -88,11 +88,9 @@ export class ProxyHandler implements LocationHandler {
     }
     const { webSocket } = context.exchange
     context.enter('upstream')
-    // The page of an error is requested by itself.
     context.body.makeRepeatable()
     const { method, passesBody } = this.#spec
-    const isOwnBody = passesBody && context.body.isPresent && exchange.method === context.request.method
-    const body = this.#setBody(exchange) ?? (isOwnBody ? context.body : undefined)
+    const body = this.#setBody(exchange) ?? (passesBody ? ownBody(exchange) : undefined)
     const request = {
       method: (method && exchange.requestText(method)) || exchange.method,
       target: proxiedTarget(exchange, this.#spec, found.uri),

@@ -1,4 +1,4 @@
-import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
+import { escapeUri, type HeaderList, isFieldValue, type RequestBody } from '@svc/http'
 import { isConnectionField } from '@svc/upstream'
 import type { ProxySpec, Template } from '@svc/vhosts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
@@ -127,4 +127,12 @@ function writable(target: string): string {
     const code = character.charCodeAt(0)
     return code <= 0x20 || code >= 0x7f ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : character
   }).join('')
+}
+
+/**
+ * The body of the client. A handler that shows an error, or that another one has sent the request to, gets it too, as in nginx, unless
+ * too much of it was read before.
+ */
+export function ownBody({ context: { body, request }, method }: LocationExchange): RequestBody | undefined {
+  return body.isPresent && (method === request.method || body.isRepeatable) ? body : undefined
 }

@@ -19,6 +19,7 @@ export class ClientBody implements RequestBody {
   #body: RequestBody
   #maxBytes = Number.POSITIVE_INFINITY
   #record: BodyRecord | undefined
+  #isBegun = false
 
   constructor(sent: RequestBody) {
     this.#sent = sent
@@ -77,6 +78,11 @@ export class ClientBody implements RequestBody {
     this.#body = noBody
   }
 
+  /** True if it can be read from its beginning: nothing has read it, or its first reader was not given too much of it. */
+  get isRepeatable(): boolean {
+    return this.#body instanceof RepeatableBody ? this.#body.isRepeatable : !this.#isBegun
+  }
+
   /** Lets a body that has not been read yet be read again, if it is short, by the next handler if its first reader failed. */
   makeRepeatable(): void {
     if (this.isPresent && this.#body === this.#sent) this.#body = new RepeatableBody(this.#sent)
@@ -84,6 +90,7 @@ export class ClientBody implements RequestBody {
 
   /** Ends with HTTP_BODY_TOO_LARGE at the first chunk past the limit; later chunks are discarded. */
   read(receive: OnChunk, onEnd: (error: Error | undefined) => void): void {
+    this.#isBegun = true
     const onChunk = this.#record === undefined ? receive : this.#noting(this.#record, receive)
     const maxBytes = this.#maxBytes
     if (maxBytes === Number.POSITIVE_INFINITY) {

@@ -159,11 +159,14 @@ function exchangeOf({ context, method, status, location }: RunState, version: Fi
   return { request: { method, header }, respond, stream, onClosed }
 }
 
-/** By default, a client's copy is current only if it is as old as the file, to the second: an older file may have been restored. */
-function currentField(
+/**
+ * A field of a request about a file, with If-Modified-Since as `if_modified_since` says: by default a client's copy is current only
+ * if it is as old as the file, to the second, because an older file may have been restored.
+ */
+export function currentField(
   request: HttpRequest,
   name: string,
-  { lastModifiedMs }: FileVersion,
+  { lastModifiedMs }: Pick<FileVersion, 'lastModifiedMs'>,
   rule: FileTerms['ifModifiedSince'],
 ): string | undefined {
   const value = request.header(name)

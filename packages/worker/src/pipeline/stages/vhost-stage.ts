@@ -1,5 +1,6 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
 import { MAINTENANCE_RETRY_SECS } from '@svc/protocol'
+import type { VhostMatch } from '../../generation/host-routing.ts'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
@@ -93,6 +94,18 @@ export class MaintenanceStage implements Stage {
   }
 }
 
+/**
+ * Says if slashes of a path are merged. As with nginx, which reads the path before it knows the host, the server of the TLS
+ * handshake decides, or else the default server of the address: a location that protects a path must see it as there.
+ */
+function mergesSlashes({ generation, exchange: { request } }: RequestContext, { server }: VhostMatch): boolean {
+  if (generation.alwaysMergesSlashes) return true
+  // The engine does not know the name of the handshake: it is nearly always that of the request.
+  if (request.scheme === 'https' && request.serverName === undefined) return server.mergesSlashes
+  const first = generation.route(request.listener, request.serverName ?? '')?.vhost
+  return (first?.server ?? server).mergesSlashes
+}
+
 /** Answers by the location of a vhost file that the path leads to. Requests of other sites are passed on. */
 export class LocationStage implements Stage {
   readonly name = 'location'
@@ -112,7 +125,7 @@ export class LocationStage implements Stage {
   run(context: RequestContext): StageResult | Promise<StageResult> {
     const { vhost } = context
     if (vhost === undefined) return 'next'
-    const path = decodePath(context.request.rawPath, vhost.server.mergesSlashes)
+    const path = decodePath(context.request.rawPath, mergesSlashes(context, vhost))
     if (path === undefined) {
       context.hasPlainErrors = vhost.server.fallback.content.kind !== 'app'
       sendError(context, { status: 400, code: 'bad_request' })
