@@ -62,9 +62,12 @@ test('maintenance takes one site out of service in all workers, from their memor
 })
 
 test('the configuration can take a site out of service, and an order puts it back', async (t) => {
-  const config = configOf(t).replace('id = "one"\n', 'id = "one"\nmaintenance = true\n')
+  const table = '{ message = "back <b>at noon</b>", retry_after_secs = 600 }'
+  const config = configOf(t).replace('id = "one"\n', `id = "one"\nmaintenance = ${table}\n`)
   const server = await startServer(t, { config })
   assert.deepEqual(await statusesOf(server, 'one.localhost'), [503])
+  const { headers, text } = await fetchHttp(`${server.url}/`, { host: 'one.localhost', headers: { accept: 'text/html' } })
+  assert.deepEqual([headers['retry-after'], text.includes('back &lt;b&gt;at noon')], ['600', true])
   assert.equal((await put(server, { enabled: false })).status, 200)
   assert.deepEqual(await statusesOf(server, 'one.localhost'), [200])
 })

@@ -14,6 +14,19 @@ const hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g'
 
 const cases: readonly Case[] = [
   {
+    name: 'says what a key may be that takes several kinds of values',
+    toml: site('maintenance = "yes"'),
+    problems: ['svc.config.toml:5:1: sites[0].maintenance: expected true or false or a table, got a string'],
+  },
+  {
+    name: 'names the key of a table in place of a plain value',
+    toml: site('maintenance = { mesage = "back at noon", retry_after_secs = 0 }'),
+    problems: [
+      'svc.config.toml:5:17: sites[0].maintenance.mesage: unknown key (did you mean "message"?)',
+      'svc.config.toml:5:42: sites[0].maintenance.retry_after_secs: must be at least 1',
+    ],
+  },
+  {
     name: 'names the place of a syntax error',
     toml: '[server]\nlisten = \n',
     problems: ['svc.config.toml:2:10: unexpected end of line, expected a value'],

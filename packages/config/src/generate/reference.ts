@@ -23,6 +23,7 @@ function typeOf(node: SchemaNode): string {
   if (node.path === true) return 'path'
   if (node.type === 'array') return `list of ${node.items?.type === 'object' ? 'table' : typeOf(node.items ?? {})}s`
   if (node.type === 'object') return 'table'
+  if (node.anyOf !== undefined) return node.anyOf.map(typeOf).join(' or ')
   return node.type ?? 'value'
 }
 

@@ -55,8 +55,9 @@ function treeOf(schema: z.ZodObject): SchemaNode {
   return { ...(z.toJSONSchema(frame, { io: 'input' }) as SchemaNode), properties }
 }
 
-/** Returns the node of one key or index below a node. */
+/** Returns the node of one key or index below a node; of several that a value may be, of the first that has it. */
 function childOf(node: SchemaNode | undefined, part: string | number): SchemaNode | undefined {
+  if (node?.anyOf !== undefined) return node.anyOf.map((one) => childOf(one, part)).find((child) => child !== undefined)
   if (typeof part === 'number') return node?.items
   const own = node?.properties?.[part]
   if (own !== undefined) return own
@@ -97,9 +98,13 @@ function sectionsWith(root: SchemaNode, key: string): string[] {
   return found
 }
 
+function keysOf(node: SchemaNode | undefined): string[] {
+  return [node ?? {}, ...(node?.anyOf ?? [])].flatMap(({ properties = {} }) => Object.keys(properties))
+}
+
 /** Returns advice on an unknown key below `parent`: a near name, or the section that has this key. */
 export function suggestKey(root: SchemaNode, parent: KeyPath, key: string): string | undefined {
-  const near = nearestName(key, Object.keys(nodeAt(root, parent)?.properties ?? {}))
+  const near = nearestName(key, keysOf(nodeAt(root, parent)))
   if (near !== undefined) return `did you mean "${near}"?`
   const [elsewhere, ...others] = sectionsWith(root, key)
   if (elsewhere === undefined || others.length > 0) return undefined

@@ -46,6 +46,13 @@ export const routeRules = () => z.array(routeRule).default([])
 
 const fetchTarget = z.string().refine(isFetchTarget, 'expected a host name, an address, a CIDR or host:port')
 
+const A_DAY_SECS = 86_400
+
+const maintenance = z.strictObject({
+  message: text().max(500).optional(),
+  retry_after_secs: integer(1, A_DAY_SECS).optional(),
+})
+
 const site = z
   .strictObject({
     id: identifier().describe('Unique name of the site.'),
@@ -74,7 +81,12 @@ const site = z
       .enum(['production', 'development'])
       .default('production')
       .describe('In development mode, error pages show source text and edits take effect at once.'),
-    maintenance: z.boolean().default(false).describe('Answers every request with 503.'),
+    maintenance: z
+      .union([z.boolean(), maintenance])
+      .default(false)
+      .describe(
+        'Answers every request with 503. A table has `message`, a plain text of at most 500 characters, and `retry_after_secs` (default: 120), the seconds of Retry-After.',
+      ),
     cache_weight: z
       .number()
       .min(0.01)

@@ -37,7 +37,8 @@ export type WafRule = Config['waf']['rules'][number]
 interface Maintenance {
   /** Plain text of the response; undefined: the usual one. */
   readonly message?: string | undefined
-  readonly retry_after_secs: number
+  /** Seconds of Retry-After. @default 120 */
+  readonly retry_after_secs?: number | undefined
 }
 
 /** One site as every process sees it: frozen plain data. */
@@ -64,7 +65,7 @@ export interface SiteConfig {
   /** True if every local and private target may be fetched: standalone development. */
   readonly fetch_allow_local: boolean
   readonly mode: 'production' | 'development'
-  /** Every request gets 503: because of the configuration (true), or by an order at run time. */
+  /** Every request gets 503. */
   readonly maintenance: boolean | Maintenance
   /** Share of the caches that the site may fill when others need room, relative to theirs. */
   readonly cache_weight: number

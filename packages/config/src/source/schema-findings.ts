@@ -70,10 +70,27 @@ function describeIssue(issue: Issue, value: unknown): Omit<Finding, 'path'> {
   }
 }
 
+/** The findings of the kind of value that was meant, as far as the value shows it. */
+function unionFindings(root: SchemaNode, data: unknown, { errors, path }: Extract<Issue, { code: 'invalid_union' }>): Finding[] {
+  const isOtherKind = (issue: Issue) => issue.code === 'invalid_type' && issue.path.length === 0
+  const meant = errors.find((issues) => !issues.some(isOtherKind))
+  if (meant !== undefined)
+    return schemaFindings(
+      root,
+      data,
+      meant.map((issue) => ({ ...issue, path: [...path, ...issue.path] })),
+    )
+  const kinds = errors
+    .flat()
+    .flatMap((issue) => (issue.code === 'invalid_type' ? [expectedKinds[issue.expected] ?? issue.expected] : []))
+  return [{ path: path as KeyPath, message: `expected ${kinds.join(' or ')}, got ${kindOf(valueAt(data, path as KeyPath))}` }]
+}
+
 /** Turns what the schema found wrong with `data` into findings for people. Values of secrets are not repeated. */
 export function schemaFindings(root: SchemaNode, data: unknown, issues: readonly Issue[]): Finding[] {
   return issues.flatMap((issue) => {
     const path = issue.path as KeyPath
+    if (issue.code === 'invalid_union') return unionFindings(root, data, issue)
     if (issue.code === 'unrecognized_keys') return unknownKeys(root, path, issue.keys)
     const value = nodeAt(root, path)?.secret === true ? '' : valueAt(data, path)
     return [{ path, ...describeIssue(issue, value) }]

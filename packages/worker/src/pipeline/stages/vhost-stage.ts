@@ -84,7 +84,7 @@ export class MaintenanceStage implements Stage {
   run(context: RequestContext): StageResult {
     const order = context.site?.config.maintenance ?? false
     if (order === false) return 'next'
-    const { message, retry_after_secs: seconds } = order === true ? { retry_after_secs: MAINTENANCE_RETRY_SECS } : order
+    const { message, retry_after_secs: seconds = MAINTENANCE_RETRY_SECS } = order === true ? {} : order
     context.withdrawFromL0()
     const detail = message ?? 'This site is down for maintenance. Please try again later.'
     sendError(context, { status: 503, code: 'maintenance', title: 'Down for maintenance', detail }, [
