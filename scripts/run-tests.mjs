@@ -16,7 +16,7 @@ import { codeCacheDir, warmCodeCache } from './warm-code-cache.mjs'
 /** A file that hangs must fail before the whole run does. The slowest takes about a third of this on two cores that nothing else uses. */
 const FILE_TIMEOUT_MS = 300_000
 /** A file uses a third of a core: it waits for its programs, for limits and timers (see test-plan.mjs). */
-const FILES_AT_A_TIME = 5 * Math.max(2, availableParallelism())
+const FILES_AT_A_TIME = 3 * Math.max(2, availableParallelism())
 const SLOWEST_SHOWN = 10
 /** Failures in more files than this are no matter of chance. */
 const MOST_AGAIN = 6

@@ -278,7 +278,7 @@ test('no php-fpm is 502; the page of an error may be a script', async (t) => {
   const page = await site.get('/dead', { method: 'POST', body: 'the body' })
   assert.equal(page.status, 502)
   const { server, length } = JSON.parse(page.text)
-  assert.deepEqual([server.REQUEST_METHOD, server.CONTENT_LENGTH, length], ['GET', '', 0])
+  assert.deepEqual([server.REQUEST_METHOD, server.CONTENT_LENGTH, length], ['GET', '8', 8])
 })
 
 test('try_files sees the name of the script, as the snippet of Debian wants it', async (t) => {
