@@ -17,6 +17,7 @@ server { listen {on0}; svc_site nohost; server_name "" nohost.test;
   location / { return 200 "no host"; }
   location = /to { return 301 /there; }
 }
+server { listen {on0}; svc_site second-exact; server_name exact.test only-second.test; return 200 "never for exact.test: $host"; }
 server { listen {on0}; server_name kept.test; merge_slashes off;
   location / { return 200 "open $uri"; }
   location /closed/ { return 403; }
@@ -44,7 +45,17 @@ const hostCases: Case[] = [
     'b.a.dotted.test',
   ],
   ...['mail.org', 'mail.deep.org', 'mail.a.b.c', 'joe-12.re.test', 'JOE-12.re.test', 'joe.re.test', 'unknown.test', 'test'],
-  ...['127.0.0.1', '[::1]', '[::1]:80', 'exact.test:', 'mail', 'exact.test.:80', 'nohost.test', 'xexact.test'],
+  ...[
+    '127.0.0.1',
+    '[::1]',
+    '[::1]:80',
+    'exact.test:',
+    'mail',
+    'exact.test.:80',
+    'nohost.test',
+    'xexact.test',
+    'only-second.test',
+  ],
 ].map((host) => ({ target: '/', host }))
 
 test('the server of a request is the one that nginx chooses', async (t) => {

@@ -170,8 +170,8 @@ test('ids of locations are legal, for any pattern', () => {
   assert.notEqual(id(`/${'x'.repeat(200)}`), id(`/${'x'.repeat(201)}`))
 })
 
-test('a host claimed twice for one address is a problem that names both places', async (t) => {
-  const { lines } = await readFiles(
+test('of two servers of one address with one name the first has it, and a notice names both places', async (t) => {
+  const { lines, notices } = await readFiles(
     t,
     {
       'a.conf': 'server { listen 80; listen 81; server_name a.org .b.org; }\nserver { listen 82; server_name a.org; }',
@@ -180,11 +180,11 @@ test('a host claimed twice for one address is a problem that names both places',
     },
     { hosts: [{ name: 'site.org', place: { file: 'svc.config.toml', line: 3, column: 4 } }] },
   )
-  assert.deepEqual(lines, [
-    'b.conf:1:39: host name "a.org" of 0.0.0.0:81 is already taken at a.conf:1:44',
-    'b.conf:1:45: host name "*.b.org" of 0.0.0.0:81 is already taken at a.conf:1:50',
-    'b.conf:2:33: host name "site.org" is already taken at svc.config.toml:3:4',
+  assert.deepEqual(notices, [
+    'b.conf:1:39: conflicting server name "a.org" on 0.0.0.0:81, ignored: a.conf:1:44 has it',
+    'b.conf:1:45: conflicting server name "*.b.org" on 0.0.0.0:81, ignored: a.conf:1:50 has it',
   ])
+  assert.deepEqual(lines, ['b.conf:2:33: host name "site.org" is already taken at svc.config.toml:3:4'])
 })
 
 test('one address speaks TLS or does not, for all servers that share it', async (t) => {

@@ -43,16 +43,17 @@ function checkHosts(drafts: readonly ServerDraft[], { hosts }: ServerSurrounding
       if (spec.kind === 'pattern' || spec.name === '_' || spec.name === '') continue
       const word = call.directive.args[index] ?? call.directive.name
       const place = call.placeOf(word)
-      const report = (name: string, where: string, before: Place) =>
-        call.fail(`host name "${shown(name)}"${where} is already taken at ${formatPlace(before)}`, index)
       for (const name of claimedNames(spec.name)) {
         const site = everywhere.get(decodeBytes(name))
-        if (site !== undefined) report(name, '', site)
+        if (site !== undefined) call.fail(`host name "${shown(name)}" is already taken at ${formatPlace(site)}`, index)
         for (const { address } of listens) {
           const key = `${address} ${name}`
           const before = claims.get(key)
-          if (before !== undefined) report(name, ` of ${address}`, before)
-          else claims.set(key, place)
+          if (before === undefined) claims.set(key, place)
+          else {
+            const message = `conflicting server name "${shown(name)}" on ${address}, ignored: ${formatPlace(before)} has it`
+            call.tools.problems.notice(`conflicting ${name}`, place, message)
+          }
         }
       }
     }
