@@ -6,15 +6,15 @@ const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-
 
 /**
  * Writes a root authority (`root.pem`), one below it, and a certificate of `up.test` with both chains (`leaf.pem`, `leaf.key`), a
- * foreign authority (`other.pem`), a client's certificate (`client.pem`, `client.key`, and `locked.key` with `passwords`), and lists
+ * foreign authority (`other.pem`), one with a key of RSA (`rsa.pem`), a client's certificate (`client.pem`, `client.key`, and `locked.key` with `passwords`), and lists
  * of revoked certificates: `clean.crl`, and `revoked.crl` with that of `up.test`.
  */
 export function writeChain(dir: string): void {
   const at = (name: string) => join(dir, name)
   const openssl = (...args: string[]) =>
     execFileSync('openssl', args, { cwd: dir, stdio: ['ignore', 'pipe', 'ignore'] }).toString()
-  const selfSigned = (name: string, subject: string) =>
-    openssl('req', '-x509', ...NEW_KEY, '-days', '9', '-keyout', `${name}.key`, '-out', `${name}.pem`, '-subj', `/CN=${subject}`)
+  const selfSigned = (name: string, subject: string, newKey: readonly string[] = NEW_KEY) =>
+    openssl('req', '-x509', ...newKey, '-days', '9', '-keyout', `${name}.key`, '-out', `${name}.pem`, '-subj', `/CN=${subject}`)
   const signed = (name: string, issuer: string, subject: string, extensions: string) => {
     openssl('req', '-new', ...NEW_KEY, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${subject}`)
     writeFileSync(at(`${name}.ext`), extensions)
@@ -23,6 +23,7 @@ export function writeChain(dir: string): void {
   }
   selfSigned('root', 'Root')
   selfSigned('other', 'Other')
+  selfSigned('rsa', 'Rsa', ['-newkey', 'rsa:2048', '-nodes'])
   selfSigned('client', 'a-client')
   signed('middle', 'root', 'Middle', 'basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign,cRLSign\n')
   signed('leaf', 'middle', 'up.test', 'subjectAltName=DNS:up.test\n')

@@ -138,6 +138,12 @@ export class Differential {
     return new Differential(join(dir, 'www'), nginx, products)
   }
 
+  /** Listen addresses: of nginx, and of the product with each engine. */
+  placesOf(on: number): readonly (readonly [name: string, peer: Peer])[] {
+    const all = [{ engine: 'nginx', peers: this.#nginx }, ...this.#products]
+    return all.flatMap(({ engine, peers }) => (peers[on] === undefined ? [] : [[engine, peers[on]] as const]))
+  }
+
   /** Sends requests to all, one after the other, and compares what they answer. */
   async compare(t: TestContext, cases: readonly Case[]): Promise<void> {
     for (const item of cases) {

@@ -65,8 +65,8 @@ function differingRestartKeys(before: Config, after: Config): KeyPath[] {
 
 /** Drops the places in the file: they do not change the effect. */
 function withoutPlaces(server: ServerSpec): unknown {
-  const certificate = server.certificate && { ...server.certificate, at: undefined }
-  return { ...server, certificate, place: '', locations: locationsWithoutPlaces(server.locations) }
+  const certificates = server.certificates.map((certificate) => ({ ...certificate, at: undefined }))
+  return { ...server, certificates, place: '', locations: locationsWithoutPlaces(server.locations) }
 }
 
 function locationsWithoutPlaces(locations: readonly LocationSpec[]): unknown[] {

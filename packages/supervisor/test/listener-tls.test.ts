@@ -30,7 +30,7 @@ function shown(loaded: LoadedConfig, address: string, automatic: LoadedConfig['c
   const place = { name: address, host: '', port: 1, isTls: true }
   const chosen: ChosenCertificates | undefined = chooseCertificates(place, { ...loaded, automatic, placeholder: undefined })
   assert.ok(chosen)
-  const titles = new Map(chosen.certificates.map(({ id, cert }) => [id, cert.replace(/.*\/(.*)\.crt$/, '$1')]))
+  const titles = new Map(chosen.certificates.map(({ id, pairs: [{ cert }] }) => [id, cert.replace(/.*\/(.*)\.crt$/, '$1')]))
   const title = (id: string) => titles.get(id) ?? assert.fail(`${id} is among the certificates`)
   return { ...Object.fromEntries(chosen.names.map(([name, id]) => [name, title(id)])), 'any other': title(chosen.fallback) }
 }

@@ -213,7 +213,7 @@ test('TLS needs a certificate and a version that the engine speaks', async (t) =
     `ssl_certificate c.pem; ssl_certificate_key /k.pem; ssl_protocols TLSv1.2; ssl_protocols TLSv1.3; ${conf.replace('ssl_protocols TLSv1.3;', '')}`,
     certificates,
   )
-  assert.match(web.servers[0]?.certificate?.cert ?? '', /^\/.*\/c\.pem$/)
-  assert.equal(web.servers[0]?.certificate?.key, '/k.pem')
+  assert.match(web.servers[0]?.certificates[0]?.cert ?? '', /^\/.*\/c\.pem$/)
+  assert.equal(web.servers[0]?.certificates[0]?.key, '/k.pem')
   assert.equal(web.servers[0]?.minTlsVersion, '1.2')
 })

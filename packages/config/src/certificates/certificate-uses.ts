@@ -34,9 +34,9 @@ function usesOfConfig({ tls, sites }: Config): CertificateUse[] {
 }
 
 function usesOfServers({ servers }: WebSpec): CertificateUse[] {
-  return servers.flatMap(({ certificate, listen, names }) => {
-    if (certificate === undefined || !listen.some(({ isTls }) => isTls)) return []
-    return [{ ...certificate, names: names.flatMap(plainHostnames) }]
+  return servers.flatMap(({ certificates, listen, names }) => {
+    if (!listen.some(({ isTls }) => isTls)) return []
+    return certificates.map((certificate) => ({ ...certificate, names: names.flatMap(plainHostnames) }))
   })
 }
 

@@ -55,12 +55,12 @@ function nameOf(spec: ServerNameSpec): string {
 }
 
 function reportServer(server: ServerSpec): ServerReport {
-  const { names, listen, certificate, site, place } = server
+  const { names, listen, certificates, site, place } = server
   return {
     names: names.map(nameOf),
     listen: listen.map(({ address, isTls, isDefault }) => ({ address, tls: isTls, default: isDefault })),
     locations: locationsOf(server).length,
-    certificate: certificate?.cert ?? null,
+    certificate: certificates.length === 0 ? null : certificates.map(({ cert }) => cert).join(', '),
     site,
     place,
   }
@@ -78,7 +78,7 @@ async function reportCertificate(files: CertificateFiles): Promise<CertificateRe
 }
 
 async function reportCertificates(servers: readonly ServerSpec[]): Promise<CertificateReport[]> {
-  const pairs = servers.flatMap(({ certificate }) => (certificate === undefined ? [] : [certificate]))
+  const pairs = servers.flatMap(({ certificates }) => certificates)
   const unique = [...new Map(pairs.map((pair) => [certificateKey(pair), pair])).values()]
   const reports: CertificateReport[] = []
   const next = unique.entries()

@@ -7,12 +7,13 @@ import {
 } from 'node:http2'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
 import { codeOf } from '@svc/core'
 import type { ListenAddress } from '@svc/http'
 import type { EngineLimits } from '../exchange/exchange-watch.ts'
 import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
+import { awaitServerName } from './client-hello.ts'
 import { Http1Intake } from './http1-intake.ts'
 import { Http2Intake } from './http2-intake.ts'
 import { NewConnections } from './new-connections.ts'
@@ -41,6 +42,9 @@ const FLUSH_GRACE_MS = 500
 /** RFC 9110 section 10.1.1. */
 const unknownExpectation = { status: 417, code: 'unknown_expectation' }
 
+/** A client that offers none of these protocols is rejected, as ALPN requires (RFC 7301 section 3.2). */
+const HANDSHAKE = { ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'], handshakeTimeout: HEAD_TIMEOUT_MS }
+
 /** Options that Node has before its types do. */
 type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServer['on']>[1] }
 
@@ -60,6 +64,8 @@ export class NodeListener {
   readonly #sockets = new Set<Socket>()
   readonly #onConnections: (change: number) => void
   #tls: TlsContexts | undefined
+  /** Servers for handshakes with the certificate of a name, by its id, where names differ in more than one certificate. */
+  #byName = new Map<string, TlsServer>()
   /** Undefined where the listener has a socket of its own. */
   readonly #new: NewConnections | undefined
   #isListening = false
@@ -126,6 +132,7 @@ export class NodeListener {
   /** New connections get these certificates. */
   setTls(tls: TlsContexts): void {
     this.#tls = tls
+    this.#byName = new Map()
     this.#intake.names = tls.names
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(tls.fallback)
   }
@@ -157,15 +164,13 @@ export class NodeListener {
     const server = createHttpsServer({
       ...this.#http1Options(limits),
       ...tls.fallback,
-      // A client that offers none of them is rejected, as ALPN requires (RFC 7301 section 3.2).
-      ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
-      handshakeTimeout: HEAD_TIMEOUT_MS,
+      ...HANDSHAKE,
       SNICallback: (name, done) => done(null, this.#tls?.find(name)),
     })
     const http2 = this.#http2Server(limits)
     const http1Listeners = server.listeners('secureConnection')
     server.removeAllListeners('secureConnection')
-    server.on('secureConnection', (socket) => {
+    const secured = (socket: TLSSocket) => {
       socket.once('end', () => this.#http1.halfClosed(socket))
       this.#new?.secured(socket, below(socket))
       if (socket.alpnProtocol === 'h2') {
@@ -175,8 +180,34 @@ export class NodeListener {
         })
         http2.emit('connection', socket)
       } else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
-    })
+    }
+    server.on('secureConnection', secured)
     server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
+    this.#chooseByName(server, secured)
+    return server
+  }
+
+  /** Lets the server of the name that a client asks for take its connection, where that matters. */
+  #chooseByName(server: HttpsServer, secured: (socket: TLSSocket) => void): void {
+    const handshakes = server.listeners('connection')
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      if (this.#tls?.isByName !== true) {
+        for (const handshake of handshakes) Reflect.apply(handshake, server, [socket])
+        return
+      }
+      awaitServerName(socket, HEAD_TIMEOUT_MS, (name) => this.#serverFor(name, secured)?.emit('connection', socket))
+    })
+  }
+
+  #serverFor(name: string, secured: (socket: TLSSocket) => void): TlsServer | undefined {
+    const chosen = this.#tls?.optionsFor(name)
+    if (chosen === undefined) return undefined
+    const known = this.#byName.get(chosen.id)
+    if (known !== undefined) return known
+    const server = createTlsServer({ ...chosen.options, ...HANDSHAKE }, secured)
+    server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
+    this.#byName.set(chosen.id, server)
     return server
   }
 

@@ -6,12 +6,23 @@ import type { CertificateSpec, ListenerTls } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
 import { isSameTls, ServerNames } from '../listener/server-names.ts'
 
+/** A certificate that can be used. */
+interface Ready {
+  readonly options: SecureContextOptions
+  readonly context: SecureContext
+}
+
 /** The certificates of one listen address, ready for use. Rebuilt when they change; unchanged ones are reused. */
 export class TlsContexts {
   /** Certificate for clients that name no server. */
   readonly fallback: SecureContextOptions
-  readonly #contexts = new Map<string, SecureContext>()
+  readonly #contexts = new Map<string, Ready>()
   readonly names: ServerNames
+  /**
+   * True if names differ in more than one certificate: Node changes nothing but that once a handshake has begun, so the name is
+   * looked at before.
+   */
+  readonly isByName: boolean
   readonly #tls: ListenerTls
 
   /**
@@ -24,10 +35,11 @@ export class TlsContexts {
     if (fallback === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no default certificate`)
     const known = before !== undefined && before.#tls.minVersion === tls.minVersion ? before.#contexts : undefined
     this.#tls = tls
+    this.isByName = tls.certificates.some(({ others, ciphers }) => others !== undefined || ciphers !== undefined)
     this.names = new ServerNames(tls)
     this.fallback = optionsOf(name, fallback, tls.minVersion)
     for (const certificate of tls.certificates) {
-      this.#contexts.set(certificate.id, known?.get(certificate.id) ?? contextOf(name, certificate, tls.minVersion))
+      this.#contexts.set(certificate.id, known?.get(certificate.id) ?? readyOf(name, certificate, tls.minVersion))
     }
   }
 
@@ -36,17 +48,26 @@ export class TlsContexts {
     return isSameTls(this.#tls, tls)
   }
 
+  /** The id of the certificate for a server name, and its options. */
+  optionsFor(serverName: string): { readonly id: string; readonly options: SecureContextOptions } {
+    const id = this.names.certificateOf(serverName)
+    return { id, options: this.#contexts.get(id)?.options ?? this.fallback }
+  }
+
   /** The context for a server name. Undefined: the fallback. */
   find(serverName: string): SecureContext | undefined {
     const id = this.names.find(serverName.toLowerCase())
-    return id === undefined ? undefined : this.#contexts.get(id)
+    return id === undefined ? undefined : this.#contexts.get(id)?.context
   }
 }
 
-function contextOf(name: string, certificate: CertificateSpec, minVersion: ListenerTls['minVersion']): SecureContext {
+/** Node has no TLS 1.3 without them. As with nginx, lists of ciphers are for TLS 1.2. */
+const TLS13_SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256'
+
+function readyOf(name: string, certificate: CertificateSpec, minVersion: ListenerTls['minVersion']): Ready {
   const options = optionsOf(name, certificate, minVersion)
   try {
-    return createSecureContext(options)
+    return { options, context: createSecureContext(options) }
   } catch (cause) {
     throw badCertificate(name, certificate, cause)
   }
@@ -54,9 +75,12 @@ function contextOf(name: string, certificate: CertificateSpec, minVersion: Liste
 
 function optionsOf(name: string, certificate: CertificateSpec, minVersion: ListenerTls['minVersion']): SecureContextOptions {
   try {
+    const { certFile, keyFile, others = [], ciphers } = certificate
+    const pairs = [{ certFile, keyFile }, ...others]
     return {
-      cert: readFileSync(certificate.certFile),
-      key: readFileSync(certificate.keyFile),
+      cert: pairs.map((pair) => readFileSync(pair.certFile)),
+      key: pairs.map((pair) => readFileSync(pair.keyFile)),
+      ...(ciphers !== undefined && { ciphers: `${TLS13_SUITES}:${ciphers}` }),
       minVersion: minVersion === '1.3' ? 'TLSv1.3' : 'TLSv1.2',
       honorCipherOrder: true,
       // ChaCha20 for clients that put it first: they have no instructions for AES.

@@ -18,8 +18,8 @@ const CIPHERS = [
 ].join(':')
 
 /** Certificate options of the library. */
-export function sslOptions({ certFile, keyFile }: CertificateSpec): SslOptions {
-  return { cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: CIPHERS }
+export function sslOptions({ certFile, keyFile, ciphers = CIPHERS }: CertificateSpec): SslOptions {
+  return { cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: ciphers }
 }
 
 /**

@@ -1,10 +1,17 @@
-/** A certificate with its key, as checked copies that no renewal changes. */
-export interface CertificateSpec {
-  /** Digest of chain and key: the same id is the same certificate. */
-  readonly id: string
-  /** Absolute paths of PEM files. */
+/** A chain and its key, as checked copies that no renewal changes: absolute paths of PEM files. */
+export interface CertificatePair {
   readonly certFile: string
   readonly keyFile: string
+}
+
+/** A certificate with its key, and how it is used. */
+export interface CertificateSpec extends CertificatePair {
+  /** Digest of all of it: the same id is the same certificate, used in the same way. */
+  readonly id: string
+  /** Of keys of other kinds, for the same names. Engine "uws" has none. */
+  readonly others?: readonly CertificatePair[]
+  /** Ciphers of TLS 1.2, in the words of OpenSSL. @default those of the engine */
+  readonly ciphers?: string | undefined
   /** The name people know it by: the source file and where it is configured. For messages only. */
   readonly title: string
 }

@@ -30,7 +30,7 @@ export function automaticHosts({ config, web, certificates }: CertificateParts):
   const ofSites = config.sites.filter(({ tls_cert: own }) => own === undefined).flatMap(({ hostnames }) => hostnames)
   const ofApps = config.apps.map(({ hostname }) => hostname)
   const ofServers = web.servers
-    .filter(({ certificate, listen }) => certificate === undefined && listen.some(({ isTls }) => isTls))
+    .filter(({ certificates: own, listen }) => own.length === 0 && listen.some(({ isTls }) => isTls))
     .flatMap(({ names }) => names.flatMap(plainHostnames))
   const hosts = new Set([...ofSites, ...ofApps, ...ofServers].filter(canBeProved))
   return [...hosts].filter((host) => !certificates.some(({ names }) => coversName(names, host))).sort()

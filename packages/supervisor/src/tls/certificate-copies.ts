@@ -27,16 +27,19 @@ export class CertificateCopies {
    * @throws SUP_DIRECTORY if their path is no directory, and errors of the file system
    */
   async write(certificates: readonly LoadedCertificate[]): Promise<CertificateCopy[]> {
-    if (certificates.length > 0) await makePrivateDirectory(this.#directory)
     const copies: CertificateCopy[] = []
-    for (const { id, chainPem, keyPem } of certificates) {
-      const certFile = join(this.#directory, `${id}.crt`)
-      const keyFile = join(this.#directory, `${id}.key`)
-      await writePrivate(certFile, chainPem)
-      await writePrivate(keyFile, keyPem)
-      copies.push({ id, certFile, keyFile })
-    }
+    for (const certificate of certificates) copies.push(await this.writeOne(certificate))
     return copies
+  }
+
+  /** Writes the copy of one certificate, if it is missing. Rejects as `write` does. */
+  async writeOne({ id, chainPem, keyPem }: LoadedCertificate): Promise<CertificateCopy> {
+    await makePrivateDirectory(this.#directory)
+    const certFile = join(this.#directory, `${id}.crt`)
+    const keyFile = join(this.#directory, `${id}.key`)
+    await writePrivate(certFile, chainPem)
+    await writePrivate(keyFile, keyPem)
+    return { id, certFile, keyFile }
   }
 
   /** Deletes all copies except those of these ids, and partial files. Must not run while copies are written. */

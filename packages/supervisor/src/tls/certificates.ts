@@ -10,9 +10,9 @@ import {
 } from '@svc/config'
 import type { Clock } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import type { CertificateReport, GenerationSpec, ListenAddress, ListenerTls, Renewal } from '@svc/protocol'
+import type { CertificateReport, CertificateSpec, GenerationSpec, ListenAddress, ListenerTls, Renewal } from '@svc/protocol'
 import { CertificateCopies } from './certificate-copies.ts'
-import { type CertificateSources, type ChosenCertificates, chooseCertificates } from './listener-tls.ts'
+import { type CertificateSources, type ChosenCertificates, chooseCertificates, type UsedCertificate } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
 
 /** Parts of a configuration that determine its certificates. */
@@ -84,14 +84,23 @@ export class Certificates {
     for (const address of speaking) {
       if (this.#isClosed) throw new SupervisorError('SUP_STOPPED', 'the server is stopping')
       const { certificates: chosen, ...rest } = chosenFor(address, sources)
-      for (const certificate of chosen) used.set(certificate.id, certificate)
-      const copies = await this.#copies.write(chosen)
-      const titled = copies.map((copy) => ({ ...copy, title: placedTitle(used.get(copy.id), places) }))
-      tls[address.name] = { certificates: titled, ...rest }
+      for (const pair of chosen.flatMap(({ pairs }) => pairs)) used.set(pair.id, pair)
+      const written: CertificateSpec[] = []
+      for (const one of chosen) written.push(await this.#specOf(one, places))
+      tls[address.name] = { certificates: written, ...rest }
     }
     Object.freeze(tls)
     this.#chosen.set(tls, { files: certificates, used: [...used.values()] })
     return tls
+  }
+
+  /** A certificate as the engines get it. */
+  async #specOf({ id, pairs, ciphers }: UsedCertificate, places: ReadonlyMap<string, string>): Promise<CertificateSpec> {
+    const [first, ...more] = pairs
+    const { certFile, keyFile } = await this.#copies.writeOne(first)
+    const others = await this.#copies.write(more)
+    const title = pairs.map((pair) => placedTitle(pair, places)).join(' and ')
+    return { id, certFile, keyFile, title, ...(others.length > 0 && { others }), ...(ciphers !== undefined && { ciphers }) }
   }
 
   /** Called when these certificates are in service in all workers: deletes all other copies. */
@@ -197,8 +206,7 @@ function titleOf({ cert, names }: LoadedCertificate): string {
 }
 
 /** Names the file, and its place in the configuration. */
-function placedTitle(certificate: LoadedCertificate | undefined, places: ReadonlyMap<string, string>): string {
-  if (certificate === undefined) return ''
+function placedTitle(certificate: LoadedCertificate, places: ReadonlyMap<string, string>): string {
   const place = places.get(certificateKey(certificate))
   return place === undefined ? titleOf(certificate) : `${titleOf(certificate)} (${place})`
 }

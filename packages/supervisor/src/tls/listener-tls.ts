@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type Config,
   certificateKey,
@@ -21,26 +22,70 @@ export interface CertificateSources {
   readonly placeholder: LoadedCertificate | undefined
 }
 
+/** A certificate as an address uses it. */
+export interface UsedCertificate {
+  /** See `CertificateSpec`. */
+  readonly id: string
+  /** The first, and those of other kinds of keys. */
+  readonly pairs: readonly [LoadedCertificate, ...LoadedCertificate[]]
+  readonly ciphers: string | undefined
+}
+
 /** The certificates of a listen address, by id in `names` and `fallback`. */
 export interface ChosenCertificates {
-  readonly certificates: readonly LoadedCertificate[]
+  readonly certificates: readonly UsedCertificate[]
   readonly names: ListenerTls['names']
   readonly fallback: string
   readonly minVersion: ListenerTls['minVersion']
 }
 
+type Pairs = UsedCertificate['pairs']
+
 /** Collects names; the first entry of a name wins. */
 class NameTable {
-  readonly #names = new Map<string, LoadedCertificate>()
+  readonly #names = new Map<string, Pairs>()
 
-  add(names: readonly string[], certificate: LoadedCertificate | undefined): void {
-    if (certificate === undefined) return
-    for (const name of names) if (!this.#names.has(name)) this.#names.set(name, certificate)
+  add(names: readonly string[], pairs: Pairs | undefined): void {
+    if (pairs === undefined) return
+    for (const name of names) if (!this.#names.has(name)) this.#names.set(name, pairs)
   }
 
-  get entries(): [string, LoadedCertificate][] {
+  /** The certificate of a name, perhaps that of all names below its domain. */
+  find(name: string): Pairs | undefined {
+    const exact = this.#names.get(name)
+    if (exact !== undefined) return exact
+    for (let dot = name.indexOf('.', 1); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+      const pairs = this.#names.get(`*${name.slice(dot)}`)
+      if (pairs !== undefined) return pairs
+    }
+    return undefined
+  }
+
+  get entries(): [string, Pairs][] {
     return [...this.#names].sort(([one], [other]) => (one < other ? -1 : 1))
   }
+}
+
+const ID_CHARS = 32
+
+function usedCertificate(pairs: Pairs, ciphers: string | undefined): UsedCertificate {
+  const ids = pairs.map(({ id }) => id)
+  const isPlain = ids.length === 1 && ciphers === undefined
+  const digest = () =>
+    createHash('sha256')
+      .update(JSON.stringify([ids, ciphers]))
+      .digest('hex')
+      .slice(0, ID_CHARS)
+  return { id: isPlain ? pairs[0].id : digest(), pairs, ciphers }
+}
+
+/** The ciphers of each name that a server of a vhost file has; of several servers with it the first counts. */
+function ciphersByName(servers: readonly ServerSpec[]): ReadonlyMap<string, string | undefined> {
+  const ciphers = new Map<string, string | undefined>()
+  for (const server of servers) {
+    for (const name of server.names.flatMap(plainHostnames)) if (!ciphers.has(name)) ciphers.set(name, server.ciphers)
+  }
+  return ciphers
 }
 
 /** True if a certificate cannot be looked up by one of its names: then the names of the certificate itself are used. */
@@ -56,7 +101,8 @@ function hasPattern({ names }: ServerSpec): boolean {
 export function chooseCertificates(address: ListenAddress, sources: CertificateSources): ChosenCertificates | undefined {
   const { config, web, certificates, automatic, placeholder } = sources
   const byFiles = new Map(certificates.map((certificate) => [certificateKey(certificate), certificate]))
-  const ofServer = ({ certificate }: ServerSpec) => certificate && byFiles.get(certificateKey(certificate))
+  const ofServer = (server: ServerSpec) =>
+    pairsOf(server.certificates.flatMap((files) => byFiles.get(certificateKey(files)) ?? []))
   const servers = web.servers.filter(({ listen }) => listen.some((one) => one.address === address.name))
   const ofSites = config.sites.flatMap(({ tls_cert: cert, tls_key: key, hostnames }) => {
     const certificate = cert === undefined || key === undefined ? undefined : byFiles.get(certificateKey({ cert, key }))
@@ -66,28 +112,31 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
 
   const table = new NameTable()
   for (const server of servers) table.add(server.names.flatMap(plainHostnames), ofServer(server))
-  for (const { hostnames, certificate } of ofSites) table.add(hostnames, certificate)
-  for (const certificate of [...automatic, ...global]) table.add(certificate.names, certificate)
-  for (const server of servers) if (hasPattern(server)) table.add(ofServer(server)?.names ?? [], ofServer(server))
+  for (const { hostnames, certificate } of ofSites) table.add(hostnames, [certificate])
+  for (const certificate of [...automatic, ...global]) table.add(certificate.names, [certificate])
+  for (const server of servers) if (hasPattern(server)) table.add(ofServer(server)?.[0].names ?? [], ofServer(server))
 
   const standard = defaultServer(address.name, servers)
+  const others = [...global, ...ofSites.map(({ certificate }) => certificate), ...automatic, ...certificates, placeholder]
   const fallback =
     (standard && ofServer(standard)) ??
-    [
-      ...servers.map(ofServer),
-      ...global,
-      ...ofSites.map(({ certificate }) => certificate),
-      ...automatic,
-      ...certificates,
-      placeholder,
-    ].find((certificate) => certificate !== undefined)
+    servers.map(ofServer).find((pairs) => pairs !== undefined) ??
+    pairsOf(others.filter((certificate) => certificate !== undefined).slice(0, 1))
   if (fallback === undefined) return undefined
-  const { entries } = table
-  const used = new Map([fallback, ...entries.map(([, certificate]) => certificate)].map((one) => [one.id, one]))
+  const ciphers = ciphersByName(servers)
+  // Names whose server has ciphers and whose certificate is that of a wildcard, or of everything.
+  for (const [name, own] of ciphers) if (own !== undefined) table.add([name], table.find(name) ?? fallback)
+  const standing = usedCertificate(fallback, standard?.ciphers)
+  const named = table.entries.map(([name, pairs]) => [name, usedCertificate(pairs, ciphers.get(name))] as const)
+  const used = new Map([standing, ...named.map(([, one]) => one)].map((one) => [one.id, one]))
   return {
     certificates: [...used.values()].sort((one, other) => (one.id < other.id ? -1 : 1)),
-    names: entries.map(([name, { id }]) => [name, id] as const),
-    fallback: fallback.id,
+    names: named.map(([name, { id }]) => [name, id] as const),
+    fallback: standing.id,
     minVersion: standard?.minTlsVersion ?? config.tls.min_version,
   }
+}
+
+function pairsOf([first, ...others]: readonly LoadedCertificate[]): Pairs | undefined {
+  return first === undefined ? undefined : [first, ...others]
 }

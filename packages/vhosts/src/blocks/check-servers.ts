@@ -107,7 +107,7 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }
   const engines = enginesOf(drafts)
   for (const { spec, listens } of drafts) {
     const tls = listens.find(({ isTls }) => isTls)
-    if (tls !== undefined && spec.certificate === undefined && !hasCertificates) {
+    if (tls !== undefined && spec.certificates.length === 0 && !hasCertificates) {
       const hint = 'set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto'
       tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0, hint)
     }
@@ -115,6 +115,10 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }
     if (onUws !== undefined && spec.minTlsVersion === '1.3') {
       const message = `"ssl_protocols" without TLSv1.2 is not available on engine "uws", which serves ${onUws.address}`
       onUws.call.fail(message, undefined, 'set svc_engine node')
+    }
+    if (onUws !== undefined && spec.certificates.length > 1) {
+      const message = `engine "uws", which serves ${onUws.address}, has one certificate for a name`
+      onUws.call.fail(message, undefined, 'set svc_engine node, or of RSA and ECDSA keep ECDSA')
     }
   }
 }

@@ -126,12 +126,7 @@ export class Level {
     if (slot?.first !== undefined && !rule.isMany) {
       const isSame = slot.first.name === call.name
       const earlier = isSame ? '' : `, "${slot.first.name}" directive was specified earlier`
-      const advice = rule.onceHint === '' ? '' : `; ${rule.onceHint}`
-      call.fail(
-        `"${rule.name}" directive is duplicate${earlier}`,
-        undefined,
-        `first at ${formatPlace(slot.first.place)}${advice}`,
-      )
+      call.fail(`"${rule.name}" directive is duplicate${earlier}`, undefined, `first at ${formatPlace(slot.first.place)}`)
       return
     }
     const value = rule.parse(call)

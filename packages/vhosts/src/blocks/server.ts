@@ -61,7 +61,8 @@ export class ServerReader {
       })),
       names: names.map(({ spec }) => spec),
       name: first?.text ?? '',
-      certificate: this.#certificate(),
+      certificates: this.#certificates(),
+      ciphers: level.value(serving.sslCiphers),
       minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
       mergesSlashes: level.value(mergeSlashes) ?? true,
       rewrites: reader.steps(level, undefined),
@@ -90,14 +91,15 @@ export class ServerReader {
     return 'error' in usual ? [] : [engineListen(level, { ...usual.listen, isTls, isHttp2: false, call: this.#call })]
   }
 
-  #certificate(): ServerSpec['certificate'] {
-    const cert = this.#parts.level.value(serving.sslCertificate)
-    const key = this.#parts.level.value(serving.sslCertificateKey)
-    if (cert !== undefined && key === undefined) {
+  #certificates(): ServerSpec['certificates'] {
+    const keys = this.#parts.level.nearest(serving.sslCertificateKey)
+    return this.#parts.level.nearest(serving.sslCertificate).flatMap((cert, index) => {
+      const key = keys[index]
+      if (key !== undefined)
+        return [{ cert: cert.path, key: key.path, at: { cert: cert.call.argPlace(0), key: key.call.argPlace(0) } }]
       cert.call.fail(`no "ssl_certificate_key" is defined for certificate "${cert.path}"`)
-    }
-    if (cert === undefined || key === undefined) return undefined
-    return { cert: cert.path, key: key.path, at: { cert: cert.call.argPlace(0), key: key.call.argPlace(0) } }
+      return []
+    })
   }
 
   /** Named locations that something leads to must be there. */

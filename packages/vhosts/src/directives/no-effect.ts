@@ -25,7 +25,6 @@ export const NO_EFFECT = byName({
     open_file_cache_min_uses open_file_cache_valid open_log_file_cache`,
   'the TLS library chooses its parameters': `ssl_buffer_size ssl_certificate_cache ssl_certificate_compression ssl_dhparam
     ssl_early_data ssl_ecdh_curve ssl_engine ssl_object_cache_inheritable ssl_prefer_server_ciphers`,
-  'the TLS library chooses the ciphers': 'ssl_ciphers',
   'the TLS library manages session resumption': `ssl_session_cache ssl_session_ticket_key ssl_session_tickets
     ssl_session_timeout proxy_ssl_session_reuse uwsgi_ssl_session_reuse
     proxy_ssl_certificate_cache uwsgi_ssl_certificate_cache`,

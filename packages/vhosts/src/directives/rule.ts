@@ -23,8 +23,6 @@ export interface Rule<Value> {
   readonly slot: string
   /** True if it may be given several times at one level. */
   readonly isMany: boolean
-  /** Advice about a second one at a level, where nginx accepts it; "" elsewhere. */
-  readonly onceHint: string
   /** `block`: braces follow. */
   readonly form: 'simple' | 'block'
   /** Reads the arguments. undefined: they are wrong, which was reported. */
@@ -39,7 +37,6 @@ interface RuleDefinition<Value> {
   readonly args: number | readonly [min: number, max: number]
   readonly slot?: string
   readonly isMany?: boolean
-  readonly onceHint?: string
   readonly form?: 'simple' | 'block'
   readonly parse: (call: DirectiveCall) => Value | undefined
 }
@@ -56,7 +53,6 @@ export function rule<Value>(name: string, definition: RuleDefinition<Value>): Ru
     args: typeof args === 'number' ? [args, args] : args,
     slot: definition.slot ?? name,
     isMany: definition.isMany ?? false,
-    onceHint: definition.onceHint ?? '',
     form: definition.form ?? 'simple',
     parse: definition.parse,
   }

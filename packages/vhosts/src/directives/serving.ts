@@ -124,17 +124,36 @@ function pathOf(call: DirectiveCall): WrittenPath | undefined {
   return { path: resolve(call.baseDir, call.text(0)), call }
 }
 
-/** Several are there for old clients that know no ECDSA. */
-const onceHint = 'only one pair per server is supported: of RSA and ECDSA keep ECDSA'
-
 /** `ssl`: TLS on all addresses of a server. */
 export const ssl = rule('ssl', { in: ['main', 'server'], args: 1, parse: (call) => call.flag(0) })
 
-/** `ssl_certificate`. */
-export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
+/** `ssl_certificate`: several for keys of different kinds. */
+export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, isMany: true, parse: pathOf })
 
 /** `ssl_certificate_key`. */
-export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
+export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, isMany: true, parse: pathOf })
+
+/** Suites of TLS 1.3, which have a list of their own. */
+const TLS13_SUITE = /^TLS_/
+
+/** `ssl_ciphers`: the ciphers of TLS 1.2, in the words of OpenSSL. */
+export const sslCiphers = rule('ssl_ciphers', {
+  in: ['main', 'server'],
+  args: 1,
+  parse: (call) => {
+    const names = call
+      .arg(0)
+      .split(/[:, ;]+/)
+      .filter((name) => name !== '' && !TLS13_SUITE.test(name))
+    const ciphers = names.join(':')
+    try {
+      if (ciphers !== '') process.getBuiltinModule('node:tls').createSecureContext({ ciphers, maxVersion: 'TLSv1.2' })
+    } catch {
+      return call.fail(`no cipher matches "${shown(call.arg(0))}"`, 0, 'openssl ciphers -v LIST shows those of a list')
+    }
+    return ciphers === '' ? call.fail(`no cipher of TLS 1.2 is in "${shown(call.arg(0))}"`, 0) : ciphers
+  },
+})
 
 /** `ssl_protocols`: the lowest version. */
 export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {

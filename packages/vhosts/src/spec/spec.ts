@@ -75,7 +75,10 @@ export interface ServerSpec {
   readonly names: readonly ServerNameSpec[]
   /** First name as written, for `$server_name`; "" without one. */
   readonly name: string
-  readonly certificate: ServerCertificateSpec | undefined
+  /** One for each kind of key; []: it names none. */
+  readonly certificates: readonly ServerCertificateSpec[]
+  /** `ssl_ciphers`: those of TLS 1.2, as OpenSSL writes them; undefined: those of the engine. */
+  readonly ciphers: string | undefined
   /** Of `ssl_protocols`; undefined: the version of the configuration. */
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `merge_slashes`: false if runs of "/" in a path stay. */

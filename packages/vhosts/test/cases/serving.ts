@@ -164,13 +164,20 @@ export const servingCases: readonly VhostCase[] = [
     'ssl_protocols frob;',
     ['1:15: invalid value "frob" in "ssl_protocols" directive (expected SSLv2, SSLv3, TLSv1, TLSv1.1, TLSv1.2, TLSv1.3)'],
   ],
+  // nginx reads the files at once.
   [
     'server',
     'ssl_certificate a.pem; ssl_certificate_key a.key;\nssl_certificate b.pem; ssl_certificate_key b.key;',
-    [
-      '2:1: "ssl_certificate" directive is duplicate (first at 2:1; only one pair per server is supported: of RSA and ECDSA keep ECDSA)',
-      '2:24: "ssl_certificate_key" directive is duplicate (first at 2:24; only one pair per server is supported: of RSA and ECDSA keep ECDSA)',
-    ],
+    [],
+    'differs',
+  ],
+  ['server', 'ssl_ciphers HIGH:!aNULL; ssl_prefer_server_ciphers on;'],
+  ['server', 'ssl_ciphers "";', ['1:13: no cipher of TLS 1.2 is in ""'], 'differs'],
+  [
+    'server',
+    'ssl_ciphers NONE-SUCH;',
+    ['1:13: no cipher matches "NONE-SUCH" (openssl ciphers -v LIST shows those of a list)'],
+    'differs',
   ],
   ['server', 'ssl_certificate a.pem;', ['1:1: no "ssl_certificate_key" is defined for certificate "$DIR/a.pem"']],
   [
