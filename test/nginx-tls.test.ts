@@ -50,6 +50,9 @@ const secureServers = (dir: string) => {
     server(1, 'listed.test', `${ec} ssl_ciphers ECDHE-ECDSA-CHACHA20-POLY1305;`),
     server(1, '*.wild.test', `${rsa} ssl_ciphers "TLS_AES_128_GCM_SHA256 AES128-GCM-SHA256,ECDHE-RSA-AES256-GCM-SHA384";`),
     server(1, 'both-listed.test', `${ec} ${rsa} ssl_ciphers HIGH:!CHACHA20:!AES128:!aNULL;`),
+    server(1, 'rejected.test both.test', 'ssl_reject_handshake on;'),
+    server(3, 'known.test', `${ec}`),
+    `server { listen {on3} ssl default_server; svc_engine node; svc_site none; ssl_protocols TLSv1.2 TLSv1.3; ssl_reject_handshake on; }`,
     server(2, 'first.test', `${ec} ssl_ciphers ECDHE-ECDSA-AES256-GCM-SHA384;`),
     server(2, 'second.test', `${rsa} ${ec}`),
   ].join('\n')
@@ -107,7 +110,7 @@ test('connections with TLS are made as with nginx, to upstreams and by clients',
   const dir = tempDir(t, 'upstream-tls')
   writeChain(dir)
   const text = conf(await startUpstream(t, dir), dir)
-  const servers = await Differential.start(t, { conf: text, addresses: 3 })
+  const servers = await Differential.start(t, { conf: text, addresses: 4 })
   if (servers === undefined) return
   const names = [...text.matchAll(/location \/([\w-]+)\//g)].map(([, name]) => `/${name}/x?name=made.test`)
   await servers.compare(
@@ -115,7 +118,10 @@ test('connections with TLS are made as with nginx, to upstreams and by clients',
     names.map((target) => ({ target })),
   )
   const handshakes = [
-    ...['both.test', 'listed.test', 'a.wild.test', 'both-listed.test', 'unknown.test'].map((name) => [1, name] as const),
+    ...['both.test', 'listed.test', 'a.wild.test', 'both-listed.test', 'rejected.test', 'unknown.test'].map(
+      (name) => [1, name] as const,
+    ),
+    ...['known.test', 'unknown.test', ''].map((name) => [3, name] as const),
     ...['first.test', 'second.test', 'unknown.test'].map((name) => [2, name] as const),
   ]
   for (const [on, name] of handshakes) {

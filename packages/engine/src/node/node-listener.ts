@@ -45,6 +45,9 @@ const unknownExpectation = { status: 417, code: 'unknown_expectation' }
 /** A client that offers none of these protocols is rejected, as ALPN requires (RFC 7301 section 3.2). */
 const HANDSHAKE = { ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'], handshakeTimeout: HEAD_TIMEOUT_MS }
 
+/** A fatal alert of TLS (RFC 8446 section 6.2). */
+const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
+
 /** Options that Node has before its types do. */
 type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServer['on']>[1] }
 
@@ -196,10 +199,15 @@ export class NodeListener {
         for (const handshake of handshakes) Reflect.apply(handshake, server, [socket])
         return
       }
-      awaitServerName(socket, HEAD_TIMEOUT_MS, (name) => this.#serverFor(name, secured)?.emit('connection', socket))
+      awaitServerName(socket, HEAD_TIMEOUT_MS, (name) => {
+        const named = this.#serverFor(name, secured)
+        if (named !== undefined) named.emit('connection', socket)
+        else socket.end(UNRECOGNIZED_NAME, () => socket.destroy())
+      })
     })
   }
 
+  /** Undefined: handshakes for the name are rejected. */
   #serverFor(name: string, secured: (socket: TLSSocket) => void): TlsServer | undefined {
     const chosen = this.#tls?.optionsFor(name)
     if (chosen === undefined) return undefined

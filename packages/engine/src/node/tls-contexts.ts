@@ -2,7 +2,7 @@ import { constants } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import { messageOf } from '@svc/core'
-import type { CertificateSpec, ListenerTls } from '@svc/http'
+import { type CertificateSpec, type ListenerTls, REJECTED } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
 import { isSameTls, ServerNames } from '../listener/server-names.ts'
 
@@ -32,12 +32,15 @@ export class TlsContexts {
    */
   constructor(name: string, tls: ListenerTls, before: TlsContexts | undefined) {
     const fallback = tls.certificates.find(({ id }) => id === tls.fallback)
-    if (fallback === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no default certificate`)
+    if (fallback === undefined && tls.fallback !== REJECTED)
+      throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no default certificate`)
     const known = before !== undefined && before.#tls.minVersion === tls.minVersion ? before.#contexts : undefined
     this.#tls = tls
-    this.isByName = tls.certificates.some(({ others, ciphers }) => others !== undefined || ciphers !== undefined)
+    this.isByName =
+      [tls.fallback, ...tls.names.map(([, id]) => id)].includes(REJECTED) ||
+      tls.certificates.some(({ others, ciphers }) => others !== undefined || ciphers !== undefined)
     this.names = new ServerNames(tls)
-    this.fallback = optionsOf(name, fallback, tls.minVersion)
+    this.fallback = fallback === undefined ? {} : optionsOf(name, fallback, tls.minVersion)
     for (const certificate of tls.certificates) {
       this.#contexts.set(certificate.id, known?.get(certificate.id) ?? readyOf(name, certificate, tls.minVersion))
     }
@@ -48,10 +51,11 @@ export class TlsContexts {
     return isSameTls(this.#tls, tls)
   }
 
-  /** The id of the certificate for a server name, and its options. */
-  optionsFor(serverName: string): { readonly id: string; readonly options: SecureContextOptions } {
+  /** The id of the certificate for a server name, and its options. Undefined: the handshake is rejected. */
+  optionsFor(serverName: string): { readonly id: string; readonly options: SecureContextOptions } | undefined {
     const id = this.names.certificateOf(serverName)
-    return { id, options: this.#contexts.get(id)?.options ?? this.fallback }
+    const options = this.#contexts.get(id)?.options
+    return options && { id, options }
   }
 
   /** The context for a server name. Undefined: the fallback. */

@@ -1,5 +1,5 @@
 /** A chain and its key, as checked copies that no renewal changes: absolute paths of PEM files. */
-export interface CertificatePair {
+interface CertificatePair {
   readonly certFile: string
   readonly keyFile: string
 }
@@ -16,12 +16,15 @@ export interface CertificateSpec extends CertificatePair {
   readonly title: string
 }
 
+/** In place of a certificate: handshakes are rejected. Engine "node" alone. */
+export const REJECTED = 'rejected'
+
 /** How a listen address speaks TLS. */
 export interface ListenerTls {
   readonly certificates: readonly CertificateSpec[]
-  /** The certificate of a server name: exact names and `*.suffix`, lower case. */
+  /** The certificate of a server name, or `REJECTED`: exact names and `*.suffix`, lower case. */
   readonly names: readonly (readonly [name: string, certificate: string])[]
-  /** Id of the certificate for all other names, and for clients that name none. */
+  /** Id of the certificate for all other names, and for clients that name none, or `REJECTED`. */
   readonly fallback: string
   readonly minVersion: '1.2' | '1.3'
 }

@@ -8,6 +8,7 @@ import {
   type ServerSpec,
   type WebSpec,
 } from '@svc/config'
+import { REJECTED } from '@svc/http'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 
 /** Sources of the certificate for a name. */
@@ -31,7 +32,7 @@ export interface UsedCertificate {
   readonly ciphers: string | undefined
 }
 
-/** The certificates of a listen address, by id in `names` and `fallback`. */
+/** The certificates of a listen address, by id in `names` and `fallback`: see `ListenerTls`. */
 export interface ChosenCertificates {
   readonly certificates: readonly UsedCertificate[]
   readonly names: ListenerTls['names']
@@ -52,17 +53,11 @@ class NameTable {
 
   /** The certificate of a name, perhaps that of all names below its domain. */
   find(name: string): Pairs | undefined {
-    const exact = this.#names.get(name)
-    if (exact !== undefined) return exact
-    for (let dot = name.indexOf('.', 1); dot !== -1; dot = name.indexOf('.', dot + 1)) {
-      const pairs = this.#names.get(`*${name.slice(dot)}`)
-      if (pairs !== undefined) return pairs
-    }
-    return undefined
+    return entryFor(this.#names, name)
   }
 
   get entries(): [string, Pairs][] {
-    return [...this.#names].sort(([one], [other]) => (one < other ? -1 : 1))
+    return [...this.#names]
   }
 }
 
@@ -79,13 +74,24 @@ function usedCertificate(pairs: Pairs, ciphers: string | undefined): UsedCertifi
   return { id: isPlain ? pairs[0].id : digest(), pairs, ciphers }
 }
 
-/** The ciphers of each name that a server of a vhost file has; of several servers with it the first counts. */
-function ciphersByName(servers: readonly ServerSpec[]): ReadonlyMap<string, string | undefined> {
-  const ciphers = new Map<string, string | undefined>()
+/** The server of a vhost file that has each name; of several the first. */
+function ownersOf(servers: readonly ServerSpec[]): ReadonlyMap<string, ServerSpec> {
+  const owners = new Map<string, ServerSpec>()
   for (const server of servers) {
-    for (const name of server.names.flatMap(plainHostnames)) if (!ciphers.has(name)) ciphers.set(name, server.ciphers)
+    for (const name of server.names.flatMap(plainHostnames)) if (!owners.has(name)) owners.set(name, server)
   }
-  return ciphers
+  return owners
+}
+
+/** The entry of a name, or that of all names below its domain. */
+function entryFor<Value>(table: ReadonlyMap<string, Value>, name: string): Value | undefined {
+  const exact = table.get(name)
+  if (exact !== undefined) return exact
+  for (let dot = name.indexOf('.', 1); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    const value = table.get(`*${name.slice(dot)}`)
+    if (value !== undefined) return value
+  }
+  return undefined
 }
 
 /** True if a certificate cannot be looked up by one of its names: then the names of the certificate itself are used. */
@@ -110,8 +116,9 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
   })
   const global = config.tls.certs.flatMap((files) => byFiles.get(certificateKey(files)) ?? [])
 
+  const owners = ownersOf(servers)
   const table = new NameTable()
-  for (const server of servers) table.add(server.names.flatMap(plainHostnames), ofServer(server))
+  for (const [name, server] of owners) if (!server.rejectsHandshakes) table.add([name], ofServer(server))
   for (const { hostnames, certificate } of ofSites) table.add(hostnames, [certificate])
   for (const certificate of [...automatic, ...global]) table.add(certificate.names, [certificate])
   for (const server of servers) if (hasPattern(server)) table.add(ofServer(server)?.[0].names ?? [], ofServer(server))
@@ -122,17 +129,25 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
     (standard && ofServer(standard)) ??
     servers.map(ofServer).find((pairs) => pairs !== undefined) ??
     pairsOf(others.filter((certificate) => certificate !== undefined).slice(0, 1))
-  if (fallback === undefined) return undefined
-  const ciphers = ciphersByName(servers)
-  // Names whose server has ciphers and whose certificate is that of a wildcard, or of everything.
-  for (const [name, own] of ciphers) if (own !== undefined) table.add([name], table.find(name) ?? fallback)
-  const standing = usedCertificate(fallback, standard?.ciphers)
-  const named = table.entries.map(([name, pairs]) => [name, usedCertificate(pairs, ciphers.get(name))] as const)
-  const used = new Map([standing, ...named.map(([, one]) => one)].map((one) => [one.id, one]))
+  const isRejected = standard?.rejectsHandshakes === true
+  if (fallback === undefined && !isRejected) return undefined
+  // Servers whose certificate is that of a wildcard, or of everything, may have ciphers of their own.
+  for (const [name, { ciphers, rejectsHandshakes }] of owners) {
+    if (ciphers !== undefined && !rejectsHandshakes) table.add([name], table.find(name) ?? fallback)
+  }
+  const used = new Map<string, UsedCertificate>()
+  const idOf = (pairs: Pairs, server: ServerSpec | undefined) => {
+    const certificate = usedCertificate(pairs, server?.ciphers)
+    used.set(certificate.id, certificate)
+    return certificate.id
+  }
+  const names = table.entries.map(([name, pairs]) => [name, idOf(pairs, entryFor(owners, name) ?? standard)] as const)
+  const rejected = [...owners].filter(([, server]) => server.rejectsHandshakes).map(([name]) => [name, REJECTED] as const)
+  const standing = isRejected || fallback === undefined ? REJECTED : idOf(fallback, standard)
   return {
     certificates: [...used.values()].sort((one, other) => (one.id < other.id ? -1 : 1)),
-    names: named.map(([name, { id }]) => [name, id] as const),
-    fallback: standing.id,
+    names: [...new Map([...names, ...rejected])].sort(([one], [other]) => (one < other ? -1 : 1)),
+    fallback: standing,
     minVersion: standard?.minTlsVersion ?? config.tls.min_version,
   }
 }

@@ -107,13 +107,17 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }
   const engines = enginesOf(drafts)
   for (const { spec, listens } of drafts) {
     const tls = listens.find(({ isTls }) => isTls)
-    if (tls !== undefined && spec.certificates.length === 0 && !hasCertificates) {
+    if (tls !== undefined && spec.certificates.length === 0 && !spec.rejectsHandshakes && !hasCertificates) {
       const hint = 'set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto'
       tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0, hint)
     }
     const onUws = listens.find((one) => one.isTls && (engines.get(one.address) ?? engineTls) === 'uws')
     if (onUws !== undefined && spec.minTlsVersion === '1.3') {
       const message = `"ssl_protocols" without TLSv1.2 is not available on engine "uws", which serves ${onUws.address}`
+      onUws.call.fail(message, undefined, 'set svc_engine node')
+    }
+    if (onUws !== undefined && spec.rejectsHandshakes) {
+      const message = `"ssl_reject_handshake" is not available on engine "uws", which serves ${onUws.address}`
       onUws.call.fail(message, undefined, 'set svc_engine node')
     }
     if (onUws !== undefined && spec.certificates.length > 1) {

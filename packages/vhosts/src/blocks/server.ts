@@ -63,6 +63,7 @@ export class ServerReader {
       name: first?.text ?? '',
       certificates: this.#certificates(),
       ciphers: level.value(serving.sslCiphers),
+      rejectsHandshakes: level.value(serving.sslRejectHandshake) ?? false,
       minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
       mergesSlashes: level.value(mergeSlashes) ?? true,
       rewrites: reader.steps(level, undefined),

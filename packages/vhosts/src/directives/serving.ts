@@ -155,6 +155,13 @@ export const sslCiphers = rule('ssl_ciphers', {
   },
 })
 
+/** `ssl_reject_handshake`. */
+export const sslRejectHandshake = rule('ssl_reject_handshake', {
+  in: ['main', 'server'],
+  args: 1,
+  parse: (call) => call.flag(0),
+})
+
 /** `ssl_protocols`: the lowest version. */
 export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
   in: ['main', 'server'],

@@ -79,6 +79,8 @@ export interface ServerSpec {
   readonly certificates: readonly ServerCertificateSpec[]
   /** `ssl_ciphers`: those of TLS 1.2, as OpenSSL writes them; undefined: those of the engine. */
   readonly ciphers: string | undefined
+  /** `ssl_reject_handshake`: handshakes for its names fail. */
+  readonly rejectsHandshakes: boolean
   /** Of `ssl_protocols`; undefined: the version of the configuration. */
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `merge_slashes`: false if runs of "/" in a path stay. */
