@@ -65,6 +65,8 @@ test('certificates are listed; a renewal is ordered, refused for a file, or not 
   assert.deepEqual([ordered.status, ordered.json], [202, { ok: true, host: 'auto.test' }])
   const ofFile = await post('/certs/renew?host=file.test')
   assert.deepEqual([ofFile.problem?.status, ofFile.problem?.code], [409, 'certificate_of_file'])
+  const plain = await post('/certs/renew?host=shop.test')
+  assert.deepEqual([plain.problem?.status, plain.problem?.code], [409, 'no_automatic_certificate'])
   const unknown = await post('/certs/renew?host=gone.test')
   assert.deepEqual([unknown.problem?.status, unknown.problem?.code], [404, 'unknown_host'])
 })

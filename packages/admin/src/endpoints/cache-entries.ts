@@ -16,6 +16,10 @@ const MAX_SHOWN_KEY_CHARS = 100
 
 const layers = ['isr', 'proxy', 'l0'] as const
 
+const OF_STORE = /^\d{1,9}\.[\w-]*$/
+/** Forms of the cursors of each layer. */
+const CURSORS: Readonly<Record<EntryLayer, RegExp>> = { isr: OF_STORE, proxy: OF_STORE, l0: /^[\w-]+$/ }
+
 export const layer = () => z.enum(layers).check(z.describe('Pages, upstream responses, or the memory of the workers.'))
 
 /** The query of a listing. */
@@ -83,12 +87,14 @@ export async function requireEntry({ entries }: ControlPlane, key: string): Prom
   return found
 }
 
-/** Answers a page of entries. @throws UNKNOWN_SITE */
+/** Answers a page of entries. @throws UNKNOWN_SITE, BAD_CURSOR */
 export async function entriesPage(
   plane: ControlPlane,
   query: z.output<ReturnType<typeof listingFields>>,
 ): Promise<EndpointResult> {
   const { site, layer: store = 'isr', limit = DEFAULT_LIMIT, tag, prefix, cursor: after } = query
+  // One that no page has had must not look like the first page.
+  if (after !== undefined && !CURSORS[store].test(after)) throw new AdminError('BAD_CURSOR', {})
   const labels = site === undefined ? undefined : [requireSite(plane.sites, site).label]
   const { entries, cursor, missing } = await plane.entries.list({ layer: store, labels, tag, prefix, limit, cursor: after })
   const listed = entries.map((entry) => shown(plane, { ...entry, tags: entry.tags.slice(0, MAX_LISTED_TAGS) }))

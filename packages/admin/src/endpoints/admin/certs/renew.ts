@@ -15,6 +15,11 @@ export const renewCert = endpoint({
     const host = query.host.toLowerCase()
     const outcome = await plane.fleet.renew(host)
     if (outcome === 'ordered') return ok({ host }, 202)
+    if (outcome === 'unknown' && plane.sites.ofHost(host) !== undefined) {
+      const detail =
+        'This host gets no automatic certificate. Turn tls.auto on; wildcards, local names and hosts whose certificate is in a file get none.'
+      return { problem: { status: 409, code: 'no_automatic_certificate', detail } }
+    }
     if (outcome === 'unknown') throw new AdminError('UNKNOWN_HOST', { host })
     const detail = 'The certificate of this host is in a file. Replace the file and reload.'
     return { problem: { status: 409, code: 'certificate_of_file', detail } }
