@@ -1,4 +1,5 @@
 export {
+  type ClientCheck,
   type ConfigProblem,
   defaultServer,
   directiveTable,

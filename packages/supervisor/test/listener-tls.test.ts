@@ -28,7 +28,12 @@ async function load(
 /** Certificates by the name of their file, for the names of an address. */
 function shown(loaded: LoadedConfig, address: string, automatic: LoadedConfig['certificates'] = []): Record<string, string> {
   const place = { name: address, host: '', port: 1, isTls: true }
-  const chosen: ChosenCertificates | undefined = chooseCertificates(place, { ...loaded, automatic, placeholder: undefined })
+  const chosen: ChosenCertificates | undefined = chooseCertificates(place, {
+    ...loaded,
+    automatic,
+    placeholder: undefined,
+    authorities: new Map(),
+  })
   assert.ok(chosen)
   const titles = new Map(chosen.certificates.map(({ id, pairs: [{ cert }] }) => [id, cert.replace(/.*\/(.*)\.crt$/, '$1')]))
   const title = (id: string) => titles.get(id) ?? assert.fail(`${id} is among the certificates`)
@@ -82,7 +87,10 @@ server { listen 127.0.0.1:2 ssl; server_name www.* named.test; svc_site w; ${pai
     const automatic = { ...selfSigned(Date.now()), names: ['a.test'], cert: '/x/auto.crt' }
     assert.deepEqual(shown(loaded, '127.0.0.1:1', [automatic]), { 'a.test': 'auto', 'any other': 'auto' })
     const address = { name: '127.0.0.1:1', host: '', port: 1, isTls: true }
-    assert.equal(chooseCertificates(address, { ...loaded, automatic: [], placeholder: undefined }), undefined)
+    assert.equal(
+      chooseCertificates(address, { ...loaded, automatic: [], placeholder: undefined, authorities: new Map() }),
+      undefined,
+    )
   })
 
   test('automatic ones are wanted for exact public names that no certificate is for', async (t) => {

@@ -9,12 +9,18 @@ const MAX_REMEMBERED = 1024
 export class ServerNames {
   readonly #names: ReadonlyMap<string, string>
   readonly #fallback: string
+  /** Ids of the certificates whose clients are asked for one. */
+  readonly #guarded: ReadonlySet<string>
+  /** The file of each certificate, by id: one certificate may be used in several ways. */
+  readonly #files: ReadonlyMap<string, string>
   /** True if a name and a host go together, by `name host`. */
   readonly #misdirected = new Map<string, boolean>()
 
-  constructor({ names, fallback }: Pick<ListenerTls, 'names' | 'fallback'>) {
+  constructor({ names, fallback, certificates }: Pick<ListenerTls, 'names' | 'fallback' | 'certificates'>) {
     this.#names = new Map(names)
     this.#fallback = fallback
+    this.#files = new Map(certificates.map(({ id, certFile }) => [id, certFile]))
+    this.#guarded = new Set(certificates.flatMap(({ id, clients }) => (clients === undefined ? [] : [id])))
   }
 
   /** Id of the certificate for a name in lower case: that of the exact name, or of the longest `*.suffix`. */
@@ -33,6 +39,22 @@ export class ServerNames {
     return this.find(name) ?? this.#fallback
   }
 
+  #fileOf(name: string): string {
+    const id = this.certificateOf(name)
+    return this.#files.get(id) ?? id
+  }
+
+  /**
+   * True if a request for a host must have come by a handshake in which clients of this host were asked for a certificate, and did not.
+   * @param handshake id of the certificate of the connection; undefined: clients were asked for none
+   */
+  isUnguarded(handshake: string | undefined, host: string): boolean {
+    if (this.#guarded.size === 0) return false
+    const parsed = parseHost(host)
+    const id = this.certificateOf(parsed === 'bad_host' ? '' : parsed.hostname)
+    return this.#guarded.has(id) && id !== handshake
+  }
+
   /**
    * True if a connection that was opened for one name must not be used for a host, because that one has another certificate
    * (RFC 9110 section 7.4).
@@ -44,7 +66,7 @@ export class ServerNames {
     const known = this.#misdirected.get(key)
     if (known !== undefined) return known
     const parsed = parseHost(host)
-    const isMisdirected = parsed !== 'bad_host' && this.certificateOf(serverName) !== this.certificateOf(parsed.hostname)
+    const isMisdirected = parsed !== 'bad_host' && this.#fileOf(serverName) !== this.#fileOf(parsed.hostname)
     if (this.#misdirected.size >= MAX_REMEMBERED) this.#misdirected.clear()
     this.#misdirected.set(key, isMisdirected)
     return isMisdirected

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { ConnectionFacts, TlsFacts } from '@svc/http'
+import { clientCertificateOf, type GuardedHandshake, handshakeOf } from './client-certificate.ts'
 
 /** Facts of a connection. Read while it is open: a log line may be written after its end. */
 export class NodeConnection implements ConnectionFacts {
@@ -9,6 +10,8 @@ export class NodeConnection implements ConnectionFacts {
   readonly peerPort: number | undefined
   readonly ownAddress: string
   readonly tls: TlsFacts | undefined
+  /** Id of the certificate of the handshake, if the client was asked for one too. */
+  readonly handshake: string | undefined
   /** How many requests have come. Written by the intakes alone. */
   place = 0
 
@@ -16,11 +19,13 @@ export class NodeConnection implements ConnectionFacts {
     this.number = number
     this.peerPort = socket.remotePort
     this.ownAddress = socket.localAddress ?? ''
-    this.tls = socket instanceof TLSSocket ? tlsFacts(socket) : undefined
+    const guarded = socket instanceof TLSSocket ? handshakeOf(socket) : undefined
+    this.handshake = guarded?.id
+    this.tls = socket instanceof TLSSocket ? tlsFacts(socket, guarded) : undefined
   }
 }
 
-function tlsFacts(socket: TLSSocket): TlsFacts {
+function tlsFacts(socket: TLSSocket, guarded: GuardedHandshake | undefined): TlsFacts {
   const { alpnProtocol } = socket
   // Node reads freed memory for the protocol of a connection that has closed during its handshake: the process would crash.
   if (socket.destroyed) return { protocol: '', cipher: '', isResumed: false, applicationProtocol: '' }
@@ -29,5 +34,6 @@ function tlsFacts(socket: TLSSocket): TlsFacts {
     cipher: socket.getCipher()?.name ?? '',
     isResumed: socket.isSessionReused(),
     applicationProtocol: typeof alpnProtocol === 'string' ? alpnProtocol : '',
+    ...(guarded !== undefined && { client: clientCertificateOf(socket, guarded) }),
   }
 }

@@ -77,10 +77,13 @@ export class NodeIntake {
     return exchange
   }
 
-  #enter({ method, target, fields, httpVersion, serverName }: Arrival, isForServer: boolean): GateFault | undefined {
+  #enter({ method, target, fields, httpVersion, serverName, connection }: Arrival, isForServer: boolean): GateFault | undefined {
     const fault = this.#gate.enter(method, isForServer ? '/' : target, fields, httpVersion === '1.0')
-    if (fault !== undefined || serverName === undefined) return fault
-    const isMisdirected = this.names?.isMisdirected(serverName, this.#gate.host) === true
+    if (fault !== undefined || this.names === undefined) return fault
+    const { host } = this.#gate
+    const isMisdirected =
+      this.names.isUnguarded(connection.handshake, host) ||
+      (serverName !== undefined && this.names.isMisdirected(serverName, host))
     return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
   }
 

@@ -13,6 +13,7 @@ import type { ListenAddress } from '@svc/http'
 import type { EngineLimits } from '../exchange/exchange-watch.ts'
 import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
+import { noteHandshake } from './client-certificate.ts'
 import { awaitServerName } from './client-hello.ts'
 import { Http1Intake } from './http1-intake.ts'
 import { Http2Intake } from './http2-intake.ts'
@@ -213,9 +214,14 @@ export class NodeListener {
     if (chosen === undefined) return undefined
     const known = this.#byName.get(chosen.id)
     if (known !== undefined) return known
-    const server = createTlsServer({ ...chosen.options, ...HANDSHAKE }, secured)
+    const { id, options, clients } = chosen
+    const request = clients === undefined ? {} : { requestCert: true, rejectUnauthorized: false }
+    const server = createTlsServer({ ...options, ...request, ...HANDSHAKE }, (socket) => {
+      if (clients !== undefined) noteHandshake(socket, { id, clients })
+      secured(socket)
+    })
     server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
-    this.#byName.set(chosen.id, server)
+    this.#byName.set(id, server)
     return server
   }
 

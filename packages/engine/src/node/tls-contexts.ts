@@ -6,6 +6,14 @@ import { type CertificateSpec, type ListenerTls, REJECTED } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
 import { isSameTls, ServerNames } from '../listener/server-names.ts'
 
+/** Options of the handshakes for a name. */
+interface NamedOptions {
+  /** Of the certificate. */
+  readonly id: string
+  readonly options: SecureContextOptions
+  readonly clients: CertificateSpec['clients']
+}
+
 /** A certificate that can be used. */
 interface Ready {
   readonly options: SecureContextOptions
@@ -38,7 +46,7 @@ export class TlsContexts {
     this.#tls = tls
     this.isByName =
       [tls.fallback, ...tls.names.map(([, id]) => id)].includes(REJECTED) ||
-      tls.certificates.some(({ others, ciphers }) => others !== undefined || ciphers !== undefined)
+      tls.certificates.some((one) => [one.others, one.ciphers, one.clients].some((own) => own !== undefined))
     this.names = new ServerNames(tls)
     this.fallback = fallback === undefined ? {} : optionsOf(name, fallback, tls.minVersion)
     for (const certificate of tls.certificates) {
@@ -51,11 +59,11 @@ export class TlsContexts {
     return isSameTls(this.#tls, tls)
   }
 
-  /** The id of the certificate for a server name, and its options. Undefined: the handshake is rejected. */
-  optionsFor(serverName: string): { readonly id: string; readonly options: SecureContextOptions } | undefined {
+  /** The certificate for a server name, and its options. Undefined: the handshake is rejected. */
+  optionsFor(serverName: string): NamedOptions | undefined {
     const id = this.names.certificateOf(serverName)
     const options = this.#contexts.get(id)?.options
-    return options && { id, options }
+    return options && { id, options, clients: this.#tls.certificates.find((one) => one.id === id)?.clients }
   }
 
   /** The context for a server name. Undefined: the fallback. */
@@ -79,20 +87,29 @@ function readyOf(name: string, certificate: CertificateSpec, minVersion: Listene
 
 function optionsOf(name: string, certificate: CertificateSpec, minVersion: ListenerTls['minVersion']): SecureContextOptions {
   try {
-    const { certFile, keyFile, others = [], ciphers } = certificate
+    const { certFile, keyFile, others = [], ciphers, clients } = certificate
     const pairs = [{ certFile, keyFile }, ...others]
     return {
       cert: pairs.map((pair) => readFileSync(pair.certFile)),
       key: pairs.map((pair) => readFileSync(pair.keyFile)),
       ...(ciphers !== undefined && { ciphers: `${TLS13_SUITES}:${ciphers}` }),
+      // Without any, those of Node would count.
+      ...(clients !== undefined && { ca: clients.authorities === '' ? [] : [clients.authorities] }),
+      ...(clients?.crl !== undefined && { crl: listsIn(clients.crl) }),
       minVersion: minVersion === '1.3' ? 'TLSv1.3' : 'TLSv1.2',
       honorCipherOrder: true,
-      // ChaCha20 for clients that put it first: they have no instructions for AES.
-      secureOptions: constants.SSL_OP_PRIORITIZE_CHACHA,
+      // ChaCha20 for clients that put it first: they have no instructions for AES. A resumed session would pass over the lists of
+      // revoked certificates.
+      secureOptions: constants.SSL_OP_PRIORITIZE_CHACHA | (clients === undefined ? 0 : constants.SSL_OP_NO_TICKET),
     }
   } catch (cause) {
     throw badCertificate(name, certificate, cause)
   }
+}
+
+/** Node reads one list of each text. */
+function listsIn(pem: string): string[] {
+  return pem.split(/(?=-----BEGIN X509 CRL-----)/).filter((list) => list.includes('-----BEGIN X509 CRL-----'))
 }
 
 function badCertificate(name: string, { title }: CertificateSpec, cause: unknown): EngineError {

@@ -1,3 +1,20 @@
+/** The certificate of a client, and how it was found. */
+export interface ClientCertificate {
+  /** "SUCCESS", or "FAILED:" and the reason of OpenSSL. */
+  readonly verify: string
+  /** True if nothing but its authority is unknown. */
+  readonly isOfUnknownAuthority: boolean
+  /** Of the certificate: in PEM form; names as lines of "type=value"; the rest as OpenSSL writes it. */
+  readonly pem: string
+  readonly subject: string
+  readonly issuer: string
+  readonly serial: string
+  /** SHA-1, "AA:BB:...". */
+  readonly fingerprint: string
+  readonly validFrom: string
+  readonly validTo: string
+}
+
 /** The TLS session of a connection. */
 export interface TlsFacts {
   /** "TLSv1.3". */
@@ -7,6 +24,8 @@ export interface TlsFacts {
   readonly isResumed: boolean
   /** Protocol that the client and this server agreed on (ALPN); "" for none. */
   readonly applicationProtocol: string
+  /** Undefined: the client has sent none, or was not asked for one. */
+  readonly client?: ClientCertificate | undefined
 }
 
 /** Facts of the connection that a request came by. */

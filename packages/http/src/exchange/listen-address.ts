@@ -4,6 +4,16 @@ interface CertificatePair {
   readonly keyFile: string
 }
 
+/** How clients are asked for a certificate. Nothing is refused in the handshake: who serves a request decides. */
+export interface ClientAuthorities {
+  /** In PEM form; "": none. */
+  readonly authorities: string
+  /** Lists of revoked certificates in PEM form. */
+  readonly crl: string | undefined
+  /** Most certificates between that of a client and its authority. */
+  readonly depth: number
+}
+
 /** A certificate with its key, and how it is used. */
 export interface CertificateSpec extends CertificatePair {
   /** Digest of all of it: the same id is the same certificate, used in the same way. */
@@ -12,6 +22,8 @@ export interface CertificateSpec extends CertificatePair {
   readonly others?: readonly CertificatePair[]
   /** Ciphers of TLS 1.2, in the words of OpenSSL. @default those of the engine */
   readonly ciphers?: string | undefined
+  /** Undefined: clients are not asked for a certificate. Engine "node" alone. */
+  readonly clients?: ClientAuthorities | undefined
   /** The name people know it by: the source file and where it is configured. For messages only. */
   readonly title: string
 }

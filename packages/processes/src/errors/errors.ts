@@ -48,6 +48,12 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_DIRECTORY: { exitCode: ExitCode.config },
   /** A program ended repeatedly before it was ready for the first time. */
   SUP_START_FAILED: { retryable: true },
+  /** Files that verify the certificates of clients cannot be read. */
+  SUP_BAD_AUTHORITIES: {
+    template: 'cannot verify clients by {path}: {reason}',
+    exitCode: ExitCode.config,
+    advice: 'Check ssl_client_certificate, ssl_trusted_certificate and ssl_crl in the vhost files.',
+  },
   /** A stop aborted the start. */
   SUP_STOPPED: {},
   /** A process did not become ready, or failed to build a generation. */

@@ -12,6 +12,7 @@ import type { Clock } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { CertificateReport, CertificateSpec, GenerationSpec, ListenAddress, ListenerTls, Renewal } from '@svc/protocol'
 import { CertificateCopies } from './certificate-copies.ts'
+import { readAuthorities } from './client-authorities.ts'
 import { type CertificateSources, type ChosenCertificates, chooseCertificates, type UsedCertificate } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
 
@@ -80,7 +81,8 @@ export class Certificates {
     const speaking = listen.filter(({ isTls }) => isTls === true)
     const automatic = speaking.length === 0 ? [] : await this.#automatic.certificates({ config, web, certificates })
     const places = certificatePlaces(config, web)
-    const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config) }
+    const authorities = await readAuthorities(web)
+    const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config), authorities }
     for (const address of speaking) {
       if (this.#isClosed) throw new SupervisorError('SUP_STOPPED', 'the server is stopping')
       const { certificates: chosen, ...rest } = chosenFor(address, sources)
@@ -95,12 +97,12 @@ export class Certificates {
   }
 
   /** A certificate as the engines get it. */
-  async #specOf({ id, pairs, ciphers }: UsedCertificate, places: ReadonlyMap<string, string>): Promise<CertificateSpec> {
+  async #specOf({ id, pairs, ciphers, clients }: UsedCertificate, places: ReadonlyMap<string, string>): Promise<CertificateSpec> {
     const [first, ...more] = pairs
     const { certFile, keyFile } = await this.#copies.writeOne(first)
     const others = await this.#copies.write(more)
     const title = pairs.map((pair) => placedTitle(pair, places)).join(' and ')
-    return { id, certFile, keyFile, title, ...(others.length > 0 && { others }), ...(ciphers !== undefined && { ciphers }) }
+    return { id, certFile, keyFile, title, ciphers, clients, ...(others.length > 0 && { others }) }
   }
 
   /** Called when these certificates are in service in all workers: deletes all other copies. */

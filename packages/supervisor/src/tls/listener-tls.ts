@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  type ClientCheck,
   type Config,
   certificateKey,
   defaultServer,
@@ -8,7 +9,7 @@ import {
   type ServerSpec,
   type WebSpec,
 } from '@svc/config'
-import { REJECTED } from '@svc/http'
+import { type ClientAuthorities, REJECTED } from '@svc/http'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 
 /** Sources of the certificate for a name. */
@@ -21,6 +22,8 @@ export interface CertificateSources {
   readonly automatic: readonly LoadedCertificate[]
   /** For clients that request a name without certificate, if there is no other. */
   readonly placeholder: LoadedCertificate | undefined
+  /** The files that verify the clients of servers. */
+  readonly authorities: ReadonlyMap<ClientCheck, ClientAuthorities>
 }
 
 /** A certificate as an address uses it. */
@@ -30,6 +33,7 @@ export interface UsedCertificate {
   /** The first, and those of other kinds of keys. */
   readonly pairs: readonly [LoadedCertificate, ...LoadedCertificate[]]
   readonly ciphers: string | undefined
+  readonly clients: ClientAuthorities | undefined
 }
 
 /** The certificates of a listen address, by id in `names` and `fallback`: see `ListenerTls`. */
@@ -63,15 +67,17 @@ class NameTable {
 
 const ID_CHARS = 32
 
-function usedCertificate(pairs: Pairs, ciphers: string | undefined): UsedCertificate {
+/** @param server that uses it: servers that ask their clients for certificates share no handshake, as in nginx */
+function usedCertificate(pairs: Pairs, server: ServerSpec | undefined, clients: ClientAuthorities | undefined): UsedCertificate {
+  const ciphers = server?.ciphers
   const ids = pairs.map(({ id }) => id)
-  const isPlain = ids.length === 1 && ciphers === undefined
+  const isPlain = ids.length === 1 && ciphers === undefined && clients === undefined
   const digest = () =>
     createHash('sha256')
-      .update(JSON.stringify([ids, ciphers]))
+      .update(JSON.stringify([ids, ciphers, clients, clients && [server?.site, server?.clientCheck?.mode]]))
       .digest('hex')
       .slice(0, ID_CHARS)
-  return { id: isPlain ? pairs[0].id : digest(), pairs, ciphers }
+  return { id: isPlain ? pairs[0].id : digest(), pairs, ciphers, clients }
 }
 
 /** The server of a vhost file that has each name; of several the first. */
@@ -105,7 +111,7 @@ function hasPattern({ names }: ServerSpec): boolean {
  * @returns undefined if there is none
  */
 export function chooseCertificates(address: ListenAddress, sources: CertificateSources): ChosenCertificates | undefined {
-  const { config, web, certificates, automatic, placeholder } = sources
+  const { config, web, certificates, automatic, placeholder, authorities } = sources
   const byFiles = new Map(certificates.map((certificate) => [certificateKey(certificate), certificate]))
   const ofServer = (server: ServerSpec) =>
     pairsOf(server.certificates.flatMap((files) => byFiles.get(certificateKey(files)) ?? []))
@@ -131,13 +137,14 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
     pairsOf(others.filter((certificate) => certificate !== undefined).slice(0, 1))
   const isRejected = standard?.rejectsHandshakes === true
   if (fallback === undefined && !isRejected) return undefined
-  // Servers whose certificate is that of a wildcard, or of everything, may have ciphers of their own.
-  for (const [name, { ciphers, rejectsHandshakes }] of owners) {
-    if (ciphers !== undefined && !rejectsHandshakes) table.add([name], table.find(name) ?? fallback)
+  // Servers whose certificate is that of a wildcard, or of everything, may have ciphers or clients of their own.
+  for (const [name, { ciphers, clientCheck, rejectsHandshakes }] of owners) {
+    if ((ciphers !== undefined || clientCheck !== undefined) && !rejectsHandshakes)
+      table.add([name], table.find(name) ?? fallback)
   }
   const used = new Map<string, UsedCertificate>()
   const idOf = (pairs: Pairs, server: ServerSpec | undefined) => {
-    const certificate = usedCertificate(pairs, server?.ciphers)
+    const certificate = usedCertificate(pairs, server, server?.clientCheck && authorities.get(server.clientCheck))
     used.set(certificate.id, certificate)
     return certificate.id
   }

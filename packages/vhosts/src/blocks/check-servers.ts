@@ -116,6 +116,15 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }
       const message = `"ssl_protocols" without TLSv1.2 is not available on engine "uws", which serves ${onUws.address}`
       onUws.call.fail(message, undefined, 'set svc_engine node')
     }
+    if (tls !== undefined && spec.clientCheck !== undefined) {
+      const found = spec.names.find((name) => name.kind === 'pattern' || name.name.endsWith('.*'))
+      const hint = 'the handshake must know the name: use exact names and "*.suffix"'
+      if (found !== undefined) tls.call.fail('"ssl_verify_client" is not available for names that are patterns', undefined, hint)
+    }
+    if (onUws !== undefined && spec.clientCheck !== undefined) {
+      const message = `"ssl_verify_client" is not available on engine "uws", which serves ${onUws.address}`
+      onUws.call.fail(message, undefined, 'set svc_engine node')
+    }
     if (onUws !== undefined && spec.rejectsHandshakes) {
       const message = `"ssl_reject_handshake" is not available on engine "uws", which serves ${onUws.address}`
       onUws.call.fail(message, undefined, 'set svc_engine node')

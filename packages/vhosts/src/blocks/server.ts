@@ -7,6 +7,7 @@ import { formatPlace } from '../syntax/config-problem.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { readListen } from '../values/addresses.ts'
 import { type EngineListen, engineListen } from './address-engines.ts'
+import { clientCheckOf } from './client-check.ts'
 import type { Level } from './level.ts'
 import { type AppDraft, checkAuth, LocationReader, placeText } from './locations.ts'
 import { appOf, fallbackContent, settingsOf } from './settings.ts'
@@ -63,6 +64,7 @@ export class ServerReader {
       name: first?.text ?? '',
       certificates: this.#certificates(),
       ciphers: level.value(serving.sslCiphers),
+      clientCheck: clientCheckOf(level),
       rejectsHandshakes: level.value(serving.sslRejectHandshake) ?? false,
       minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
       mergesSlashes: level.value(mergeSlashes) ?? true,

@@ -1,6 +1,7 @@
 import { type DirectiveFacts, NGINX_DIRECTIVES } from '../nginx/directive-facts.ts'
 import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
+import * as clientCertificates from './client-certificates.ts'
 import * as compression from './compression.ts'
 import { ifBlock } from './conditions.ts'
 import * as cookies from './cookies.ts'
@@ -68,6 +69,7 @@ function alsoInside(one: Rule<unknown>): Rule<unknown> {
 const working: readonly Rule<unknown>[] = [
   ...Object.values(blocks),
   ...Object.values(serving),
+  ...Object.values(clientCertificates),
   ...Object.values(engines),
   ...Object.values(rewriting),
   ifBlock,

@@ -28,8 +28,7 @@ export const NO_EFFECT = byName({
   'the TLS library manages session resumption': `ssl_session_cache ssl_session_ticket_key ssl_session_tickets
     ssl_session_timeout proxy_ssl_session_reuse uwsgi_ssl_session_reuse
     proxy_ssl_certificate_cache uwsgi_ssl_certificate_cache`,
-  'OCSP responses are not stapled, and client certificates are not verified':
-    'ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate',
+  'OCSP responses are not stapled': 'ssl_stapling ssl_stapling_file ssl_stapling_responder ssl_stapling_verify',
   'idle connections are closed after server.idle_timeout_secs with engine "node", and after 8 to 12 s with engine "uws"':
     'keepalive_timeout',
   'the server decides how to buffer heads of requests': 'client_header_buffer_size',

@@ -27,7 +27,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   slice: ['0'],
   ssi: ['off'],
   ssl_conf_command: ['Options PrioritizeChaCha'],
-  ssl_verify_client: ['off'],
   underscores_in_headers: ['off'],
   userid: ['off'],
   uwsgi_bind: ['off'],

@@ -21,8 +21,7 @@ const REFUSED = byName({
   'compression is negotiated with each client': 'gunzip',
   'responses of upstreams are read as fast as their clients take them; use limit_rate':
     'proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
-  'client certificates are not supported; without them, anyone has access':
-    'ssl_client_certificate ssl_crl ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_verify_client ssl_verify_depth',
+  'authorities are not asked about client certificates; use ssl_crl': 'ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder',
   'variables cannot read fields with an underscore in their name': 'underscores_in_headers',
 })
 

@@ -39,6 +39,16 @@ export interface WebSpec {
 /** Media types by the ending of a file's name, in lower case. Of several for one ending the last counts. */
 export type TypeTable = readonly (readonly [ending: string, type: string])[]
 
+/** `ssl_verify_client` and the directives about it. */
+export interface ClientCheck {
+  readonly mode: 'on' | 'optional' | 'optional_no_ca'
+  /** Absolute paths of PEM files. */
+  readonly authorities: readonly string[]
+  readonly crl: string | undefined
+  /** Most certificates between that of a client and its authority. */
+  readonly depth: number
+}
+
 /** `ssl_certificate` and `ssl_certificate_key`. */
 interface ServerCertificateSpec {
   readonly cert: string
@@ -79,6 +89,8 @@ export interface ServerSpec {
   readonly certificates: readonly ServerCertificateSpec[]
   /** `ssl_ciphers`: those of TLS 1.2, as OpenSSL writes them; undefined: those of the engine. */
   readonly ciphers: string | undefined
+  /** Undefined: clients are not asked for a certificate. */
+  readonly clientCheck: ClientCheck | undefined
   /** `ssl_reject_handshake`: handshakes for its names fail. */
   readonly rejectsHandshakes: boolean
   /** Of `ssl_protocols`; undefined: the version of the configuration. */

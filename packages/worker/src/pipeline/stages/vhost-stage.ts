@@ -1,5 +1,6 @@
-import { decodePath, escapeUri, normalizePath } from '@svc/http'
+import { type ClientCertificate, decodePath, escapeUri, normalizePath } from '@svc/http'
 import { MAINTENANCE_RETRY_SECS } from '@svc/protocol'
+import type { ClientCheck } from '@svc/vhosts'
 import type { VhostMatch } from '../../generation/host-routing.ts'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
@@ -49,8 +50,29 @@ export class VhostStage implements Stage {
     context.vhost = route.vhost
     if (route.vhost === undefined) return limitBody(context)
     context.hidesCacheStatus = true
-    return 'next'
+    return route.vhost.server.clientCheck === undefined ? 'next' : checkClient(context, route.vhost.server.clientCheck)
   }
+}
+
+/**
+ * Refuses clients whose certificate a server does not accept, before anything else answers for it. The engine has refused requests
+ * by connections that were secured for another server. What the server answers is never kept for others.
+ */
+function checkClient(context: RequestContext, { mode }: ClientCheck): StageResult {
+  context.withdrawFromL0()
+  const { request } = context.exchange
+  // As in nginx: an address without TLS is not concerned.
+  if (request.scheme !== 'https') return 'next'
+  const client = request.connection?.tls?.client
+  if (client === undefined ? mode !== 'on' : mayPass(client, mode)) return 'next'
+  context.hasPlainErrors = true
+  const detail = client === undefined ? 'No required SSL certificate was sent.' : 'The SSL certificate is not valid.'
+  sendError(context, { status: 400, code: 'client_certificate', detail })
+  return 'answered'
+}
+
+function mayPass({ verify, isOfUnknownAuthority }: ClientCertificate, mode: ClientCheck['mode']): boolean {
+  return verify === 'SUCCESS' || (mode === 'optional_no_ca' && isOfUnknownAuthority)
 }
 
 /** The engine lets the largest body through that any location takes; sites have their own limit. */
