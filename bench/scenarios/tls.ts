@@ -20,7 +20,7 @@ async function startOwn(engine: 'uws' | 'node', root: string, { certFile, keyFil
     join(dir, 'web.conf'),
     `server { ${listen} server_name localhost; ${certificate} root ${root}; gzip off; access_log off; }\n`,
   )
-  const server = `[server]\nengine = "${engine}"\nvhosts = ["web.conf"]\nworkers = 1\nstate_dir = "state"\nrun_dir = "run"\n`
+  const server = `[server]\nengine_tls = "${engine}"\nvhosts = ["web.conf"]\nworkers = 1\nstate_dir = "state"\nrun_dir = "run"\n`
   const rest = '[cache]\ndir = "cache"\n\n[logging]\naccess = false\nlevel = "warn"\n\n[render]\nworkers = 1\n'
   const file = join(dir, 'svc.config.toml')
   writeFileSync(file, `${server}\n${rest}`)
