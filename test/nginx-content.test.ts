@@ -95,6 +95,8 @@ server { listen {on0}; server_name a.test; root {dir}; merge_slashes off;
   location /status { stub_status; }
   location /status-guarded { stub_status on; deny all; }
   location /gif-before { empty_gif; if_modified_since before; }
+  location /gif-if { empty_gif; if ($arg_a) { add_header X-If 1; } }
+  location /gif-limited { empty_gif; limit_except POST { allow all; } }
   location /gz/ { gzip_static on; alias {dir}/coded/; }
   location /gz-vary/ { gzip_static on; gzip_vary on; alias {dir}/coded/; }
   location /gz-always/ { gzip_static always; gzip_vary on; alias {dir}/coded/; }
@@ -170,6 +172,9 @@ const conditional: readonly Case[] = [
   ...['long', 'none', 'other'].flatMap((e) => often({ target: `/expires-map/old.txt?e=${e}` })),
   ...['/status', '/status-guarded'].flatMap((target) => ['HEAD', 'POST', 'PUT'].map((method) => ({ target, method }))),
   { target: '/status-guarded' },
+  ...['/gif-if', '/gif-if?a=1', '/gif-limited'].flatMap((target) =>
+    ['GET', 'HEAD', 'POST'].map((method) => ({ target, method })),
+  ),
   ...['/gif', '/gif-before'].flatMap((target) => [
     ...often({ target }),
     ...['HEAD', 'POST'].map((method) => ({ target, method })),

@@ -11,7 +11,7 @@ server { listen {on0}; svc_site deep; server_name *.deep.exact.test; return 200 
 server { listen {on0}; svc_site dotted; server_name .dotted.test; return 200 "dotted"; }
 server { listen {on0}; svc_site mail; server_name mail.*; return 200 "prefix"; }
 server { listen {on0}; svc_site mail2; server_name mail.deep.*; return 200 "deeper prefix"; }
-server { listen {on0}; svc_site re1; server_name ~^(?<user>\\w+)-(\\d+)\\.re\\.test$; return 200 "user $user number $2"; }
+server { listen {on0}; svc_site re1; server_name ~^(?<user>\\w+)-(\\d+)\\.re\\.test$; return 200 "user $user number $2 of $server_name"; }
 server { listen {on0}; svc_site re2; server_name ~^(.+)\\.re\\.test$; return 200 "any $1"; }
 server { listen {on0}; svc_site nohost; server_name "" nohost.test;
   location / { return 200 "no host"; }

@@ -111,7 +111,7 @@ test('servers of any name and blocks with one wildcard are one site each; svc_si
       ['default', ''],
       ['default', ''],
       ['wild', '*.a.org'],
-      ['regex', '^x'],
+      ['regex', '~^x'],
       ['wildcard.b.org', '*.b.org'],
       ['wildcard.b.org', '*.b.org'],
     ],

@@ -124,7 +124,7 @@ export class LocationReader {
     const level = new Level('limit_except', outer, match)
     level.read(written.call.directive.block ?? [], this.#parts.tools)
     checkAuth(level, written.call)
-    const settings = settingsOf(level, this.#passed(level, match) ?? content, [])
+    const settings = settingsOf(level, this.#passed(level, match) ?? contentOfLimited(content), [])
     return { methods: written.methods, settings }
   }
 
@@ -156,6 +156,11 @@ export class LocationReader {
     const target = this.#parts.upstreams.target(pass)
     return target === undefined ? { kind: 'files' } : upstreamContent(level, pass, target, match)
   }
+}
+
+/** The handler of a `limit_except` that names none. Unlike upstreams, `empty_gif` and `stub_status` are not inherited, as in nginx. */
+function contentOfLimited(outer: ContentSpec): ContentSpec {
+  return outer.kind === 'empty_gif' || outer.kind === 'stub_status' ? { kind: 'files' } : outer
 }
 
 /** A location inside another one must be a part of it. */

@@ -35,6 +35,12 @@ interface ServerParts {
   readonly site: string
 }
 
+/** The name of a server for `$server_name`. */
+function nameOf(first: serving.WrittenName | undefined): string {
+  if (first === undefined) return ''
+  return first.spec.kind === 'pattern' ? `~${first.text}` : first.text
+}
+
 /** Reads one server block. */
 export class ServerReader {
   readonly #call: DirectiveCall
@@ -61,7 +67,7 @@ export class ServerReader {
         ...(choice && { engine: choice.engine }),
       })),
       names: names.map(({ spec }) => spec),
-      name: first?.text ?? '',
+      name: nameOf(first),
       certificates: this.#certificates(),
       ciphers: level.value(serving.sslCiphers),
       clientCheck: clientCheckOf(level),
