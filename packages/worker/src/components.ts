@@ -220,12 +220,12 @@ function metricsOf(master: MasterPeer): () => Promise<string> {
   return async () => (await master.call('metrics', undefined, { timeoutMs: METRICS_TIMEOUT_MS })).text
 }
 
-/** A slice that comes too late is of no use: its time is over. */
-const SLICE_TIMEOUT_MS = 1_000
+/** The master counts a slice when it hands it out. A late one is taken all the same: its requests are given back. */
+const untilItReplies = { timeoutMs: Number.POSITIVE_INFINITY }
 
 function slicesOf(master: MasterPeer): MasterSlices {
   return {
-    take: async (orders) => (await master.call('takeSlices', { orders: [...orders] }, { timeoutMs: SLICE_TIMEOUT_MS })).slices,
+    take: async (orders) => (await master.call('takeSlices', { orders: [...orders] }, untilItReplies)).slices,
     giveBack: (unused) => master.notify('returnSlices', { unused: [...unused] }),
   }
 }

@@ -41,15 +41,16 @@ test('a refusal says when to come back, as a page to a browser', async (t) => {
   assert.equal(headers['cache-control'], 'no-store')
 })
 
-test('requests wait for the master no longer than 20 ms, then this worker lets an even share pass', async (t) => {
-  const server = await PipelineServer.start(t, [{ ...shop, files }], limit)
+test('requests wait for the master no longer than 20 ms, then this worker hands out its part of the budget', async (t) => {
+  const server = await PipelineServer.start(t, [{ ...shop, files }], `[server]\nworkers = 30\n${limit}`)
   server.slices = () => new Promise(() => undefined)
-  // Ahead of the count, then one for this second.
-  assert.deepEqual(await statusesOf(server, 2, '192.0.2.1'), [200, 200])
-  assert.deepEqual(await statusesOf(server, 1, '192.0.2.1'), [429])
+  // Ahead of the count, one for this second, and a thirtieth of the budget.
+  assert.deepEqual(await statusesOf(server, 5, '192.0.2.1'), [200, 200, 200, 200, 429])
   server.clock.advance(1_000)
   assert.deepEqual(await statusesOf(server, 2, '192.0.2.1'), [200, 429])
-  assert.deepEqual(await server.metric('svc_rate_limit_local_decisions_total'), { '': 4 })
+  server.clock.advance(61_000)
+  assert.deepEqual(await statusesOf(server, 4, '192.0.2.1'), [200, 200, 200, 429])
+  assert.deepEqual(await server.metric('svc_rate_limit_local_decisions_total'), { '': 10 })
 })
 
 test('requests that passed while the master failed are counted by the order that reaches it', async (t) => {

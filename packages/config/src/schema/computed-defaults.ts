@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { ParsedConfig } from './config-schema.ts'
 import type { Directories } from './directories.ts'
@@ -42,6 +43,11 @@ function completeRules(rules: readonly ParsedRule[]): RouteRule[] {
 function completeLogging(logging: ParsedConfig['logging'], { isTerminal }: MachineProperties): Config['logging'] {
   const format = logging.format ?? (isTerminal ? 'pretty' : 'json')
   return { ...logging, format, access_format: logging.access_format ?? (logging.access_file === undefined ? format : 'json') }
+}
+
+/** Connection workers of an instance: `server.workers`, where 0 is one for each core. */
+export function workerCount({ server }: Pick<Config, 'server'>): number {
+  return server.workers === 0 ? availableParallelism() : server.workers
 }
 
 /** Fills in every default that is computed rather than written in the schema. */

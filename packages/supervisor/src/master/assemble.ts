@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { PurgeOrder } from '@svc/cache'
+import { workerCount } from '@svc/config'
 import { asError, type CloseStack } from '@svc/core'
 import type { OwnDirectories, ServiceManager } from '@svc/processes'
 import {
@@ -137,7 +137,7 @@ function makeWorkers(
     sockets: sockets.fds,
   }
   return new WorkerFleet({
-    count: server.workers === 0 ? availableParallelism() : server.workers,
+    count: workerCount(access.get().config),
     launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
     target: () => ({ spec: access.get(), hosts: hosts.endpoints }),
     proofs: () => proofs.all,

@@ -1,5 +1,4 @@
-import { availableParallelism } from 'node:os'
-import type { Config } from '@svc/config'
+import { type Config, workerCount } from '@svc/config'
 import type { TurnClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
 import { serverIds, type UpstreamReport } from '@svc/protocol'
@@ -29,11 +28,6 @@ function reportOf(group: UpstreamGroup): UpstreamReport['groups'][number] {
     failures: fails,
   }))
   return { name: group.spec.name, balance: group.spec.balance, servers }
-}
-
-/** Connection workers of the instance. */
-function workerCount({ server }: Config): number {
-  return server.workers === 0 ? availableParallelism() : server.workers
 }
 
 /** Divides the limits of a group with `zone`, which count for all workers together, among them. */

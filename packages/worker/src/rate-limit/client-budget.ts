@@ -4,6 +4,17 @@ import type { Slice } from '@svc/protocol'
 const RENEWED_FROM = 4
 /** A refused client is asked about again after this at the latest: it may have been unblocked elsewhere. */
 const MAX_REFUSED_MS = 1_000
+/** A reply of the master that is older says nothing about the current window. */
+const WINDOW_MS = 61_000
+
+/** The part of a budget that a worker hands out by itself while the master does not reply, in requests. */
+export interface OwnShare {
+  /** In each second. */
+  readonly perSecond: number
+  /** In a window, beyond the even share. */
+  readonly perWindow: number
+  readonly workers: number
+}
 
 /** A part of a slice that is to be given back. */
 export type UnusedPart = Pick<Slice, 'second' | 'isShared' | 'requests'>
@@ -22,16 +33,21 @@ export class ClientBudget {
   #renewAt = -1
   /** In the whole window, as the master last said. A client that is new has its whole budget. */
   #left = Number.POSITIVE_INFINITY
+  #repliedAt = Number.NEGATIVE_INFINITY
   #refusedUntil = 0
   #retryAt = 0
   /** Requests that have passed without a slice, until the master counts them. */
   #passed = 0
+  /** Requests that were let pass here while an order was in flight, which may have been for them: its slice pays for them. */
+  #advanced = 0
   #refused = 0
   waiting = 0
   /** The order that is in flight: true if the master has replied. Never rejects. */
   order: Promise<boolean> | undefined
   #localSecond = 0
   #localPasses = 0
+  /** Requests beyond the even share that may pass here since the reply of `#repliedAt`; undefined: not computed yet. */
+  #localLeft: number | undefined
 
   constructor(client: string) {
     this.client = client
@@ -67,14 +83,15 @@ export class ClientBudget {
     return Math.max(0, this.#retryAt - now)
   }
 
-  /** The figures for an order, which the master counts: `undo` brings them back if it does not get them. */
+  /** The figures for an order, which the master counts: `undo` brings them back if its connection ends first. */
   takeFigures(): { readonly passed: number; readonly refused: number; readonly undo: () => void } {
     const passed = this.#passed
     const refused = this.#refused
     this.#passed = 0
     this.#refused = 0
     const undo = () => {
-      this.#passed += passed
+      this.#passed += passed + this.#advanced
+      this.#advanced = 0
       this.#refused += refused
     }
     return { passed, refused, undo }
@@ -84,12 +101,17 @@ export class ClientBudget {
   take({ requests, second, isShared, validMs, left, retryMs }: Slice, orderedAt: number, now: number): UnusedPart | undefined {
     const isSame = second === this.#second && isShared === this.#isShared
     const unused = isSame ? undefined : this.takeUnused()
-    this.#requests += requests
+    const paid = Math.min(requests, this.#advanced)
+    this.#passed += this.#advanced - paid
+    this.#advanced = 0
+    this.#requests += requests - paid
     this.#second = second
     this.#isShared = isShared
     this.#until = orderedAt + validMs
     this.#renewAt = requests >= RENEWED_FROM ? this.#requests >> 1 : -1
     this.#left = left
+    this.#repliedAt = now
+    this.#localLeft = undefined
     const isUsedUp = requests === 0 && left === 0
     this.#refusedUntil = isUsedUp ? now + Math.min(retryMs, MAX_REFUSED_MS) : 0
     this.#retryAt = isUsedUp ? now + retryMs : 0
@@ -114,8 +136,15 @@ export class ClientBudget {
     return unused
   }
 
-  /** Decides while the master does not reply: `perSecond` requests may pass here in each second. */
-  passesHere(now: number, perSecond: number): boolean {
+  /** Decides while the master does not reply: an even share passes in each second, and this worker's part of what was left. */
+  passesHere(now: number, share: OwnShare): boolean {
+    if (!this.#takeEvenShare(now, share.perSecond) && !this.#takeFromLeft(now, share)) return false
+    if (this.order === undefined) this.#passed++
+    else this.#advanced++
+    return true
+  }
+
+  #takeEvenShare(now: number, perSecond: number): boolean {
     const second = Math.floor(now / 1000)
     if (second !== this.#localSecond) {
       this.#localSecond = second
@@ -123,7 +152,17 @@ export class ClientBudget {
     }
     if (this.#localPasses >= perSecond) return false
     this.#localPasses++
-    this.#passed++
+    return true
+  }
+
+  #takeFromLeft(now: number, { perWindow, workers }: OwnShare): boolean {
+    const isCurrent = now - this.#repliedAt < WINDOW_MS
+    if (this.#localLeft === undefined || !isCurrent) {
+      this.#localLeft = Math.floor((isCurrent ? Math.min(this.#left, perWindow) : perWindow) / workers)
+      if (!isCurrent) this.#repliedAt = now
+    }
+    if (this.#localLeft <= 0) return false
+    this.#localLeft--
     return true
   }
 }

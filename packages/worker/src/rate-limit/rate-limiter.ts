@@ -1,8 +1,8 @@
-import type { Config } from '@svc/config'
+import { type Config, workerCount } from '@svc/config'
 import { type TurnClock, withDeadline } from '@svc/core'
 import { CidrSet, clientNetwork } from '@svc/http'
 import { addLimiterMetrics, type MetricSet } from '@svc/telemetry'
-import { ClientBudget } from './client-budget.ts'
+import { ClientBudget, type OwnShare } from './client-budget.ts'
 import { type MasterSlices, SliceOrders } from './slice-orders.ts'
 
 /** How long a request waits for the master, if the slice of its client is used up. */
@@ -41,6 +41,7 @@ export class RateLimiter {
   #settings: Config['rate_limit'] | undefined
   #refused = 0
   #decidedHere = 0
+  #ownShare: OwnShare = { perSecond: 0, perWindow: 0, workers: 1 }
   /** Requests of a client in each minute. */
   budget = 0
   isOn = false
@@ -52,11 +53,13 @@ export class RateLimiter {
   }
 
   /** A configuration takes over. */
-  apply({ rate_limit: settings }: Config): void {
+  apply(config: Config): void {
+    const { rate_limit: settings } = config
     if (this.#settings !== undefined && JSON.stringify(settings) === JSON.stringify(this.#settings)) return
     this.#settings = settings
     this.isOn = settings.enabled
     this.budget = settings.requests_per_minute
+    this.#ownShare = { perSecond: Math.ceil(this.budget / 60), perWindow: this.budget, workers: workerCount(config) }
     this.#exempt = new CidrSet(settings.exempt)
     this.#forgetAll()
   }
@@ -121,7 +124,7 @@ export class RateLimiter {
 
   #decideHere(client: ClientBudget, now: number): Admission {
     this.#decidedHere++
-    return client.passesHere(now, Math.ceil(this.budget / 60)) ? passed : this.#refuse(client, now)
+    return client.passesHere(now, this.#ownShare) ? passed : this.#refuse(client, now)
   }
 
   #refuse(client: ClientBudget, now: number): Admission {

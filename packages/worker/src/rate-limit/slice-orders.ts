@@ -4,6 +4,7 @@ import type { ClientBudget, UnusedPart } from './client-budget.ts'
 
 /** The master, as far as it hands out slices. */
 export interface MasterSlices {
+  /** Settles with the reply however late it comes, since the master has counted; rejects only when the master is gone. */
   take(orders: readonly SliceOrder[]): Promise<readonly Slice[]>
   giveBack(unused: readonly UnusedSlice[]): void
 }
@@ -12,6 +13,8 @@ export interface MasterSlices {
 const GATHER_MS = 20
 /** Clients that are sent in one message. */
 const MAX_BATCH = 1_000
+/** Orders in flight: a master that is held up must not let them fill the memory. */
+const MAX_ORDERS = 65_536
 
 /** Orders slices from the master, those of a turn in one message, and gives back the unused ones when their time is over. */
 export class SliceOrders {
@@ -22,6 +25,7 @@ export class SliceOrders {
   /** Clients with a slice, which may have an unused part at its end. */
   readonly #holding = new Set<ClientBudget>()
   #isWatching = false
+  #inFlight = 0
 
   constructor(master: MasterSlices, clock: Clock) {
     this.#master = master
@@ -31,10 +35,13 @@ export class SliceOrders {
   /** Orders a slice for a client, or joins its order in flight. Resolves with true when the master has replied; never rejects. */
   add(client: ClientBudget): Promise<boolean> {
     if (client.order !== undefined) return client.order
+    if (this.#inFlight >= MAX_ORDERS) return Promise.resolve(false)
+    this.#inFlight++
     this.#flushed ??= new Promise((resolve) => setImmediate(() => resolve(this.#flush())))
     this.#queued.push(client)
     const settle = (isCounted: boolean) => {
       client.order = undefined
+      this.#inFlight--
       return isCounted
     }
     client.order = this.#flushed.then((counted) => settle(counted.has(client)))
@@ -63,7 +70,7 @@ export class SliceOrders {
       this.#received(clients, await this.#master.take(orders), orderedAt)
       return clients
     } catch {
-      // The master is away or held up. Requests are decided on here meanwhile, and counted with the next order.
+      // The master is gone and has counted nothing that the next one knows. Requests are decided on here meanwhile, and counted with the next order.
       for (const { undo } of figures) undo()
       return []
     }

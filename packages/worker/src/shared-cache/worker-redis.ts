@@ -1,5 +1,4 @@
-import { availableParallelism } from 'node:os'
-import type { Config } from '@svc/config'
+import { type Config, workerCount } from '@svc/config'
 import type { Clock } from '@svc/core'
 import type { RedisClient } from '@svc/redis'
 
@@ -44,7 +43,6 @@ export class WorkerRedis {
 }
 
 /** The share of one worker in `redis.pool_size`; the master has one for itself. */
-function connectionsOf({ redis, server }: Config): number {
-  const workers = server.workers === 0 ? availableParallelism() : server.workers
-  return Math.max(1, Math.floor((redis.pool_size - 1) / workers))
+function connectionsOf(config: Config): number {
+  return Math.max(1, Math.floor((config.redis.pool_size - 1) / workerCount(config)))
 }
