@@ -21,10 +21,10 @@ async function answerOf(settings: typeof all, path: string, plane = new FakePlan
 test('a path of the reserved space that nothing serves lists what is served, once each', () => {
   const table = new EndpointTable(listEndpoints(all))
   assert.equal(table.match('GET', '/__svc/nothing')?.kind, 'unknown')
-  const answer = table.unknownAnswer()
+  const answer = table.unknownAnswer('an id')
   assert.equal(answer.status, 404)
   const body = JSON.parse(answer.body)
-  assert.equal(body.code, 'unknown_endpoint')
+  assert.deepEqual([body.code, body.request_id], ['unknown_endpoint', 'an id'])
   const names = body.endpoints.map((entry: Endpoint) => `${entry.method} ${entry.path} ${entry.group} ${entry.access}`)
   assert.deepEqual(names.slice(0, 6), [
     'GET /__svc/health health open',
@@ -45,7 +45,7 @@ test('a disabled group is not listed, and its path outside the reserved space is
   assert.equal(table.match('POST', '/api/sites/a/isolate/flush'), undefined)
   assert.equal(table.match('GET', '/__svc/api/status')?.kind, 'unknown')
   assert.equal(table.match('POST', '/__svc/admin/api/cache/purge')?.kind, 'unknown')
-  assert.doesNotMatch(table.unknownAnswer().body, /health"|\/admin|\/api\/(?!sites\/:id\/isolate)/)
+  assert.doesNotMatch(table.unknownAnswer('').body, /health"|\/admin|\/api\/(?!sites\/:id\/isolate)/)
   assert.equal(table.match('POST', '/__svc/api/sites/a/isolate/flush')?.kind, 'endpoint', 'for the machine itself, always')
 })
 

@@ -1,4 +1,4 @@
-import { type HeaderList, parseCookies, removeCookies } from '@svc/http'
+import { type HeaderList, removeCookies, valuesOfCookie } from '@svc/http'
 import { stringifySetCookie } from 'cookie'
 
 const SESSION_COOKIE = 'SVC_ADMIN'
@@ -10,9 +10,14 @@ const sessionCookies: ReadonlySet<string> = new Set([SESSION_COOKIE])
  */
 const SETS_SESSION_COOKIE = /^[\0- =]*svc_admin(?![\w!#$%&'*+.^`|~-])/i
 
-/** A token and the way that it came. */
+/** Tokens of cookies that are verified. A page of another host of the same domain can set some, but only so many fit into a request. */
+const MAX_COOKIE_TOKENS = 16
+const TOKEN_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/** Tokens and the way that they came. */
 interface Credentials {
-  readonly token: string
+  /** One; of cookies as many as there are, in their order. */
+  readonly tokens: readonly string[]
   readonly by: 'bearer' | 'cookie'
 }
 
@@ -33,16 +38,13 @@ export function readCredentials(headers: HeaderList): Credentials | undefined {
 /** RFC 6750 section 2.1. The scheme is case-insensitive (RFC 9110 section 11.1). */
 function bearerOf(headers: HeaderList): Credentials | undefined {
   const token = fieldOf(headers, 'authorization')?.match(/^bearer +([\w\-.~+/]+=*)$/i)?.[1]
-  return token === undefined ? undefined : { token, by: 'bearer' }
+  return token === undefined ? undefined : { tokens: [token], by: 'bearer' }
 }
 
 function cookieOf(headers: HeaderList): Credentials | undefined {
-  for (const [name, value] of headers) {
-    if (name !== 'cookie' || !value.includes(SESSION_COOKIE)) continue
-    const token = parseCookies(value).get(SESSION_COOKIE)
-    if (token !== undefined) return { token, by: 'cookie' }
-  }
-  return undefined
+  const values = headers.flatMap(([name, field]) => (name === 'cookie' ? valuesOfCookie(field, SESSION_COOKIE) : []))
+  const tokens = [...new Set(values.filter((value) => TOKEN_FORM.test(value)))].slice(0, MAX_COOKIE_TOKENS)
+  return tokens.length === 0 ? undefined : { tokens, by: 'cookie' }
 }
 
 /** Value of the only field of a name. Of several, proxies and servers choose differently, so none counts. */

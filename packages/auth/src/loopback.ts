@@ -20,6 +20,8 @@ interface LoopbackPolicy {
   isTrustedProxy(address: string): boolean
   /** Returns true if a configured site claims this host name (lower case, without port), not just gets it for want of another. */
   isSiteHost(hostname: string): boolean
+  /** True if no site answers on the host of the request: its pages are our own. */
+  readonly isPanelHost: boolean
 }
 
 const loopback = new CidrSet(['127.0.0.0/8', '::1'])
@@ -31,13 +33,14 @@ function isForwarded(headers: HeaderList): boolean {
   return headers.some(([name]) => forwardingFields.has(name) || name.startsWith(FORWARDED_PREFIX))
 }
 
-/** A page of a foreign name that resolves to this host (DNS rebinding) names itself in Host. */
-function isOwnHost(host: string, policy: LoopbackPolicy): boolean {
+/** The kind of a Host field. A page of a foreign name that resolves to this host (DNS rebinding) names itself in Host. */
+function kindOf(host: string, policy: LoopbackPolicy): 'machine' | 'site' | 'foreign' {
   const parsed = parseHost(host)
-  if (parsed === 'bad_host') return false
+  if (parsed === 'bad_host') return 'foreign'
   const { hostname } = parsed
   const address = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return hostname === 'localhost' || loopback.contains(address) || policy.isSiteHost(hostname)
+  if (hostname === 'localhost' || loopback.contains(address)) return 'machine'
+  return policy.isSiteHost(hostname) ? 'site' : 'foreign'
 }
 
 /** The host and port of an Origin field, as Host has them; undefined for "null" and whatever is no origin. */
@@ -54,18 +57,32 @@ function withoutDefaultPort(host: string, origin: string): string {
 /** A page of another site can make a browser on this host send requests. */
 function isCrossSite(host: string, headers: HeaderList): boolean {
   return headers.some(([name, value]) => {
-    if (name === 'sec-fetch-site') return value.trim().toLowerCase() === 'cross-site'
+    // Of localhost, other ports are the same site, and another program's.
+    if (name === 'sec-fetch-site') return ['cross-site', 'same-site'].includes(value.trim().toLowerCase())
     return name === 'origin' && originHost(value) !== withoutDefaultPort(host, value)
   })
 }
 
 /**
+ * A page of a site can make a browser on this host, or behind a tunnel to it, send requests to the host of the page. Browsers add
+ * Origin to changes, and Sec-Fetch-Site to all requests to hosts that they trust: TLS and loopback names. A reading request to another
+ * name, which a tenant can let resolve to the loopback address, has only Accept-Language to tell: no script can take it away.
+ */
+function isOfSitePage(headers: HeaderList, kind: 'machine' | 'site'): boolean {
+  const fetchSite = headers.filter(([name]) => name === 'sec-fetch-site').map(([, value]) => value.trim().toLowerCase())
+  if (headers.some(([name]) => name === 'origin') || fetchSite.some((value) => value !== 'none')) return true
+  return kind === 'site' && fetchSite.length === 0 && headers.some(([name]) => name === 'accept-language')
+}
+
+/**
  * Returns true if a request counts as one of the host itself, which opens the loopback endpoints: the peer is local, names this host or
- * one of its sites, speaks for no other client, and is not a browser that a foreign page drives.
+ * one of its sites, speaks for no other client, and is not a browser that a page drives, be it a foreign one or one of a site.
  */
 export function isLoopback(request: LoopbackRequest, policy: LoopbackPolicy): boolean {
   const { isControlSocket, peerAddress, host, headers } = request
   const isLocalPeer = isControlSocket || (policy.trustsTcp && loopback.contains(peerAddress))
   if (!isLocalPeer || policy.isTrustedProxy(peerAddress)) return false
-  return isOwnHost(host, policy) && !isForwarded(headers) && !isCrossSite(host, headers)
+  const kind = kindOf(host, policy)
+  if (kind === 'foreign' || isForwarded(headers) || isCrossSite(host, headers)) return false
+  return policy.isPanelHost || !isOfSitePage(headers, kind)
 }

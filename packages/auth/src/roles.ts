@@ -14,8 +14,11 @@ export interface User {
 export type Caller =
   | {
       readonly kind: 'anonymous'
-      /** It carries a token that this instance signed and accepts no more: the server answers 401, whatever the site defines. */
-      readonly hasEndedToken: boolean
+      /**
+       * `ended`: it carries one that this instance signed and accepts no more. `of_two_users`: its session cookies are of two users.
+       * With both the server answers 401, whatever the site defines.
+       */
+      readonly token: 'none' | 'ended' | 'of_two_users'
     }
   /** The machine itself, without credentials that count. */
   | { readonly kind: 'machine' }
@@ -30,7 +33,7 @@ export type Caller =
       readonly by: 'bearer' | 'cookie'
     }
 
-export const anonymous: Caller = Object.freeze({ kind: 'anonymous', hasEndedToken: false })
+export const anonymous: Caller = Object.freeze({ kind: 'anonymous', token: 'none' })
 export const machine: Caller = Object.freeze({ kind: 'machine' })
 
 /** Callers that an endpoint admits. */

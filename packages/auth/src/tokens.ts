@@ -8,6 +8,8 @@ const ALGORITHM = 'HS256'
 const ISSUER = 'svc'
 /** A longer text is not parsed. Ours have a few hundred bytes. */
 const MAX_TOKEN_BYTES = 4_096
+/** Last time that a Date can hold, in seconds. */
+const LAST_SECOND = 8_640_000_000_000
 /** Random bytes of an id: too many to be guessed, or drawn twice. */
 const ID_BYTES = 16
 
@@ -66,7 +68,11 @@ export async function verifyToken(
 
 function claimsOf({ sub, role, tenant_id: tenantId, iat, exp, jti }: Readonly<Record<string, unknown>>): TokenClaims | undefined {
   if (typeof sub !== 'string' || typeof jti !== 'string' || !roles.includes(role as Role)) return undefined
-  if (typeof iat !== 'number' || typeof exp !== 'number' || (tenantId !== undefined && typeof tenantId !== 'string'))
-    return undefined
+  if (!isTime(iat) || !isTime(exp) || (tenantId !== undefined && typeof tenantId !== 'string')) return undefined
   return { username: sub, role: role as Role, tenantId, jti, issuedAt: iat * 1000, expiresAt: exp * 1000 }
+}
+
+/** A program that has the secret may sign anything. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LAST_SECOND
 }

@@ -13,8 +13,8 @@ type Headers = Parameters<typeof readCredentials>[0]
 
 const read: readonly [why: string, headers: Headers, expected: ReturnType<typeof readCredentials>][] = [
   ['nothing', [['accept', '*/*']], undefined],
-  ['a bearer token', [['authorization', 'Bearer a.b-c_d']], { token: 'a.b-c_d', by: 'bearer' }],
-  ['a scheme in other letters, and blanks', [['authorization', ' bEARER   a.b ']], { token: 'a.b', by: 'bearer' }],
+  ['a bearer token', [['authorization', 'Bearer a.b-c_d']], { tokens: ['a.b-c_d'], by: 'bearer' }],
+  ['a scheme in other letters, and blanks', [['authorization', ' bEARER   a.b ']], { tokens: ['a.b'], by: 'bearer' }],
   ['another scheme', [['authorization', 'Basic YTpi']], undefined],
   ['no token', [['authorization', 'Bearer']], undefined],
   ['more than a token', [['authorization', 'Bearer a b']], undefined],
@@ -26,23 +26,41 @@ const read: readonly [why: string, headers: Headers, expected: ReturnType<typeof
     ],
     undefined,
   ],
-  ['the cookie', [['cookie', 'a=1; SVC_ADMIN=t; b=2']], { token: 't', by: 'cookie' }],
-  ['a cookie whose name is part of another', [['cookie', 'XSVC_ADMIN=t; SVC_ADMINX=t; SVC_ADMIN_=t; a=SVC_ADMIN=t']], undefined],
+  ['the cookie', [['cookie', 'a=1; SVC_ADMIN=t.t.t; b=2']], { tokens: ['t.t.t'], by: 'cookie' }],
+  [
+    'a cookie whose name is part of another',
+    [['cookie', 'XSVC_ADMIN=t.t.t; SVC_ADMINX=t.t.t; SVC_ADMIN_=t.t.t; a=SVC_ADMIN=t.t.t']],
+    undefined,
+  ],
   [
     'the cookie in the second field',
     [
       ['cookie', 'a=1'],
-      ['cookie', 'SVC_ADMIN=t'],
+      ['cookie', 'SVC_ADMIN=t.t.t'],
     ],
-    { token: 't', by: 'cookie' },
+    { tokens: ['t.t.t'], by: 'cookie' },
+  ],
+  ['a cookie that is no token', [['cookie', 'SVC_ADMIN=t; SVC_ADMIN=a b; SVC_ADMIN=']], undefined],
+  [
+    'several cookies',
+    [
+      ['cookie', 'SVC_ADMIN=; SVC_ADMIN=a.a.a; SVC_ADMIN="b.b.b"; SVC_ADMIN=a.a.a'],
+      ['cookie', 'SVC_ADMIN=c.c.c'],
+    ],
+    { tokens: ['a.a.a', 'b.b.b', 'c.c.c'], by: 'cookie' },
+  ],
+  [
+    'more cookies than are verified',
+    [['cookie', Array.from({ length: 20 }, (_, index) => `SVC_ADMIN=a.a.${index}`).join('; ')]],
+    { tokens: Array.from({ length: 16 }, (_, index) => `a.a.${index}`), by: 'cookie' },
   ],
   [
     'both: the bearer token counts',
     [
-      ['cookie', 'SVC_ADMIN=t'],
+      ['cookie', 'SVC_ADMIN=t.t.t'],
       ['authorization', 'Bearer a'],
     ],
-    { token: 'a', by: 'bearer' },
+    { tokens: ['a'], by: 'bearer' },
   ],
 ]
 for (const [why, headers, expected] of read) {
@@ -94,9 +112,9 @@ test('the session cookie is for the endpoints of the service alone, and not for 
 
 test('the session cookie is taken out of a Cookie field, and nothing else is', () => {
   assert.equal(withoutSessionCookie('a=1; b=2'), 'a=1; b=2')
-  assert.equal(withoutSessionCookie('SVC_ADMIN=t'), undefined)
-  assert.equal(withoutSessionCookie('a=1; SVC_ADMIN=t; b="x y"; SVC_ADMIN=u'), 'a=1; b="x y"')
-  assert.equal(withoutSessionCookie('XSVC_ADMIN=t; svc_admin=u'), 'XSVC_ADMIN=t; svc_admin=u')
+  assert.equal(withoutSessionCookie('SVC_ADMIN=t.t.t'), undefined)
+  assert.equal(withoutSessionCookie('a=1; SVC_ADMIN=t.t.t; b="x y"; SVC_ADMIN=u'), 'a=1; b="x y"')
+  assert.equal(withoutSessionCookie('XSVC_ADMIN=t.t.t; svc_admin=u'), 'XSVC_ADMIN=t.t.t; svc_admin=u')
   assert.equal(withoutSessionCookie('SVC_ADMIN =t;SVC_ADMIN=u'), undefined)
 })
 

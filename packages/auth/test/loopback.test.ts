@@ -7,14 +7,16 @@ type LoopbackRequest = Parameters<typeof isLoopback>[0]
 interface Case extends Partial<LoopbackRequest> {
   readonly trustsTcp?: boolean
   readonly proxies?: readonly string[]
+  readonly isPanelHost?: boolean
 }
 
-function decide({ trustsTcp = true, proxies = [], ...facts }: Case): boolean {
+function decide({ trustsTcp = true, proxies = [], isPanelHost = false, ...facts }: Case): boolean {
   const all: LoopbackRequest = { isControlSocket: false, peerAddress: '127.0.0.1', host: 'localhost:8080', headers: [], ...facts }
   return isLoopback(all, {
     trustsTcp,
     isTrustedProxy: (address) => proxies.includes(address),
     isSiteHost: (hostname) => hostname === 'shop.test' || hostname.endsWith('.wild.test'),
+    isPanelHost,
   })
 }
 
@@ -65,6 +67,13 @@ const refused: readonly [why: string, facts: Case][] = [
   ['a garbled origin', header('origin', 'localhost:8080')],
   ['a cross-site browser request', header('sec-fetch-site', 'cross-site')],
   ['the same in capitals', header('sec-fetch-site', 'Cross-Site')],
+  ['a browser request of another port', { isPanelHost: true, ...header('sec-fetch-site', 'same-site') }],
+  ['a foreign origin on a host of the panel', { isPanelHost: true, ...header('origin', 'http://evil.test') }],
+  ['a page of a site that changes something', { host: 'shop.test', ...header('origin', 'http://shop.test') }],
+  ['a page of a site that reads something', { host: 'shop.test', ...header('sec-fetch-site', 'same-origin') }],
+  ['a page of a site whose name a tenant lets resolve to this host', { host: 'shop.test', ...header('accept-language', '*') }],
+  ['a page of the first site under a loopback name', header('origin', 'http://localhost:8080')],
+  ['a reading page of the first site under a loopback name', header('sec-fetch-site', 'same-origin')],
   ['a site host with a forwarding field', { host: 'shop.test', ...header('via', '1.0 x') }],
   ['the control socket with a foreign Host', { isControlSocket: true, peerAddress: '', host: 'evil.test' }],
   ['the control socket with a forwarding field', { isControlSocket: true, peerAddress: '', ...header('via', '1.0 x') }],
@@ -83,12 +92,29 @@ const accepted: readonly [why: string, facts: Case][] = [
   ['another peer of 127.0.0.0/8', { peerAddress: '127.255.0.9' }],
   ['the IPv6 peer', { peerAddress: '::1' }],
   ['an IPv4-mapped peer', { peerAddress: '::ffff:127.0.0.1' }],
-  ['the own origin', header('origin', 'http://localhost:8080')],
-  ['the own origin over TLS', header('origin', 'https://localhost:8080')],
-  ['the own origin with the port of its scheme', { host: 'shop.test', ...header('origin', 'http://shop.test') }],
-  ['a Host that names the port of its scheme', { host: 'shop.test:80', ...header('origin', 'http://shop.test') }],
-  ['a same-origin browser request', header('sec-fetch-site', 'same-origin')],
+  ['a page of the panel', { isPanelHost: true, ...header('origin', 'http://localhost:8080') }],
+  ['a page of the panel over TLS', { isPanelHost: true, ...header('origin', 'https://localhost:8080') }],
+  [
+    'a page of the panel on the port of its scheme',
+    { isPanelHost: true, host: 'localhost', ...header('origin', 'http://localhost') },
+  ],
+  [
+    'a Host that names the port of its scheme',
+    { isPanelHost: true, host: 'localhost:80', ...header('origin', 'http://localhost') },
+  ],
+  ['a reading page of the panel', { isPanelHost: true, ...header('sec-fetch-site', 'same-origin') }],
   ['a request typed into a browser', header('sec-fetch-site', 'none')],
+  ['a program that names its language on a loopback name', header('accept-language', 'en')],
+  [
+    'the name of a site typed into a browser',
+    {
+      host: 'shop.test',
+      headers: [
+        ['sec-fetch-site', 'none'],
+        ['accept-language', 'en'],
+      ],
+    },
+  ],
   ['a proxy that is trusted elsewhere', { proxies: ['192.0.2.1'] }],
   ['the control socket', { isControlSocket: true, peerAddress: '' }],
   ['the control socket, whatever TCP is trusted with', { isControlSocket: true, peerAddress: '', trustsTcp: false }],

@@ -62,6 +62,8 @@ const malformed: readonly [why: string, token: string][] = [
   ['another issuer', handmade({ ...payload, iss: 'site' })],
   ['no issuer', handmade({ ...payload, iss: undefined })],
   ['no expiry', handmade({ ...payload, exp: undefined })],
+  ['an expiry that no date can be', handmade({ ...payload, exp: 1e300 })],
+  ['a time of issue that is no time', handmade({ ...payload, iat: 1e300 })],
   ['no subject', handmade({ ...payload, sub: undefined })],
   ['no id', handmade({ ...payload, jti: undefined })],
   ['an unknown role', handmade({ ...payload, role: 'root' })],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseCookies, removeCookies } from '../src/index.ts'
+import { parseCookies, removeCookies, valuesOfCookie } from '../src/index.ts'
 
 const parsed: ReadonlyArray<readonly [field: string | undefined, cookies: ReadonlyArray<readonly [string, string]>]> = [
   [undefined, []],
@@ -38,4 +38,8 @@ test('takes cookies out and keeps the others as sent', () => {
   assert.equal(removeCookies('a=1; SVC_ADMIN=secret;b="2"', names), 'a=1; b="2"')
   assert.equal(removeCookies('SVC_ADMIN=x; SVC_ADMIN = y', names), undefined)
   assert.equal(removeCookies('XSVC_ADMIN=1; loose', names), 'XSVC_ADMIN=1; loose')
+})
+
+test('finds all values of a cookie in their order', () => {
+  assert.deepEqual(valuesOfCookie('a=1; b=2;a = "3" ; a=; aa=4; =5; a', 'a'), ['1', '3', ''])
 })

@@ -20,8 +20,9 @@ test('an unknown path of the reserved space lists what there is', async (t) => {
   for (const path of ['/__svc/nothing', '/__svc/', '/__svc', '/a/../__svc/x', '/%5F_svc/x']) {
     const response = await server.get(path)
     assert.equal(response.status, 404, path)
-    const { code, endpoints } = JSON.parse(response.text)
-    assert.equal(code, 'unknown_endpoint')
+    const { code, endpoints, request_id: id } = JSON.parse(response.text)
+    assert.deepEqual([code, id], ['unknown_endpoint', response.headers['x-request-id']])
+    assert.ok(id)
     const paths = endpoints.map((endpoint: { path: string }) => endpoint.path)
     for (const known of ['/health', '/__svc/health', '/metrics', '/__svc/metrics']) assert.ok(paths.includes(known), known)
   }

@@ -9,7 +9,7 @@ the user of a bearer token or of a session cookie needs at least.`
 /** RFC 9457. */
 const problem: Json = {
   type: 'object',
-  required: ['type', 'title', 'status', 'code'],
+  required: ['type', 'title', 'status', 'code', 'request_id'],
   properties: {
     type: { type: 'string' },
     title: { type: 'string' },

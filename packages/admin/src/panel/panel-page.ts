@@ -14,6 +14,9 @@ const pageHeaders = [
   ['content-security-policy', policy],
   ['x-frame-options', 'DENY'],
   ['referrer-policy', 'no-referrer'],
+  // For pages of other hosts of the same domain: they get no handle on a window of the panel, and nothing of it to embed.
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
 ] as const
 
 /** The files of the panel, read at the first use. */

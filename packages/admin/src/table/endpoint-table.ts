@@ -76,11 +76,15 @@ export class EndpointTable {
   }
 
   /** The 404 of an unknown path in the reserved space: it lists what the running program serves. */
-  unknownAnswer(): EndpointAnswer {
+  unknownAnswer(requestId: string): EndpointAnswer {
     const endpoints = this.all.map(({ method, path, group, access }) => ({ method, path, group, access }))
     const detail = 'no endpoint has this path'
-    const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'unknown_endpoint', detail, endpoints }
-    return { ...jsonAnswer(404, body), contentType: 'application/problem+json' }
+    const problem = { type: 'about:blank', title: 'Not Found', status: 404, code: 'unknown_endpoint', detail }
+    return {
+      ...jsonAnswer(404, { ...problem, request_id: requestId, endpoints }),
+      contentType: 'application/problem+json',
+      headers: [['x-request-id', requestId]],
+    }
   }
 
   #add(endpoint: Endpoint): void {

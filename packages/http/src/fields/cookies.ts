@@ -5,9 +5,14 @@
 export function parseCookies(field: string | undefined): Map<string, string> {
   const cookies = new Map<string, string>()
   for (const [name, pair] of pairsOf(field ?? '')) {
-    if (name !== '' && !cookies.has(name)) cookies.set(name, unquoted(pair.slice(pair.indexOf('=') + 1).trim()))
+    if (name !== '' && !cookies.has(name)) cookies.set(name, cookieValue(pair))
   }
   return cookies
+}
+
+/** All values of a cookie in a Cookie field, as sent: a page of another host of the same domain can add one of the same name. */
+export function valuesOfCookie(field: string, wanted: string): string[] {
+  return pairsOf(field).flatMap(([name, pair]) => (name === wanted ? [cookieValue(pair)] : []))
 }
 
 /**
@@ -31,6 +36,7 @@ function pairsOf(field: string): ReadonlyArray<readonly [name: string, pair: str
   return pairs
 }
 
-function unquoted(value: string): string {
+function cookieValue(pair: string): string {
+  const value = pair.slice(pair.indexOf('=') + 1).trim()
   return value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
 }

@@ -4,8 +4,14 @@ import type { Problem } from '@svc/http'
 import type { RevocationList } from '../../access/revocation-list.ts'
 import type { RequestContext } from '../../request/request-context.ts'
 
+/** True if a request is for a host that belongs to the panel. */
+export function isForPanelHost({ generation, client }: Pick<RequestContext, 'generation' | 'client'>): boolean {
+  return generation.config.admin.enabled && generation.isAdminHost(client.host)
+}
+
 /** True if a request comes from the machine itself. */
-export function isFromMachine({ request, generation }: RequestContext): boolean {
+export function isFromMachine(context: RequestContext): boolean {
+  const { request, generation } = context
   const { remoteAddress, host, headers } = request
   const facts = { isControlSocket: false, peerAddress: remoteAddress, host, headers }
   return isLoopback(facts, {
@@ -15,6 +21,7 @@ export function isFromMachine({ request, generation }: RequestContext): boolean 
       const match = generation.matchHost(hostname)
       return match !== undefined && match.kind !== 'default'
     },
+    isPanelHost: isForPanelHost(context),
   })
 }
 
@@ -31,15 +38,20 @@ export function identify({ request, client, generation }: RequestContext, revoca
   return generation.authenticator.identify(request.headers, mayUseCookie, revocations)
 }
 
+/** Advice for a request whose credentials do not count. */
+const credentialAdvice = {
+  none: 'log in, or send a bearer token',
+  ended: 'the token has expired or was revoked, or its user was removed: log in again',
+  of_two_users:
+    'there are session cookies of two users: delete the cookies of this host and its parent domains; a page of another host may have set one',
+} as const
+
 /** Why a caller must not call an endpoint with this request; undefined: it may. */
 export function refusalOf({ request, client }: RequestContext, endpoint: Endpoint, caller: Caller): Problem | undefined {
   const { access, isForTenants = access === 'viewer' || access === 'tenant_admin' } = endpoint
   const decision = decideAccess({ access, isForTenants }, caller)
   if (decision === 401) {
-    const detail =
-      caller.kind === 'anonymous' && caller.hasEndedToken
-        ? 'the token has expired or was revoked, or its user was removed: log in again'
-        : 'log in, or send a bearer token'
+    const detail = credentialAdvice[caller.kind === 'anonymous' ? caller.token : 'none']
     return { status: 401, code: 'unauthorized', detail }
   }
   if (decision === 403) return { status: 403, code: 'forbidden', detail: `the role ${roleOf(caller)} may not do this` }

@@ -21,11 +21,11 @@ import { refuseLoop } from '../../request/request-loop.ts'
 import { type CompiledRule, decidingRule, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
 import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { AuditTrail } from '../endpoints/audit-trail.ts'
-import { callerOf, identify, isFromMachine, refusalOf } from '../endpoints/endpoint-access.ts'
+import { callerOf, identify, isForPanelHost, isFromMachine, refusalOf } from '../endpoints/endpoint-access.ts'
 import { sendEndpointFile } from '../endpoints/endpoint-file.ts'
 import { readEndpointRequest } from '../endpoints/endpoint-request.ts'
 import { EventAnswers } from '../endpoints/event-answers.ts'
-import { isForPanelHost, PANEL } from './panel-host-stage.ts'
+import { PANEL } from './panel-host-stage.ts'
 
 /** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
 export const PROOF_PREFIX = '/.well-known/acme-challenge/'
@@ -145,7 +145,7 @@ export class BuiltinStage implements Stage {
     if (context.request.header('authorization') === undefined) return this.#answerUnlessSites(context, match)
     return identify(context, this.#revocations).then((caller) => {
       // A token of ours must not reach a site, even one that counts no more.
-      const isOurs = caller.kind === 'user' || (caller.kind === 'anonymous' && caller.hasEndedToken)
+      const isOurs = caller.kind === 'user' || (caller.kind === 'anonymous' && caller.token !== 'none')
       return isOurs ? this.#answer(context, match) : this.#answerUnlessSites(context, match)
     })
   }
@@ -163,7 +163,7 @@ export class BuiltinStage implements Stage {
   #answer(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {
     context.pathGroup = 'builtin'
     context.withdrawFromL0()
-    if (match.kind === 'unknown') return send(context, context.generation.endpoints.unknownAnswer())
+    if (match.kind === 'unknown') return send(context, context.generation.endpoints.unknownAnswer(context.requestId))
     if (match.kind === 'wrong-method') {
       const detail = `this path has the methods ${match.allow}`
       sendError(context, { status: 405, code: 'method_not_allowed', detail }, [['allow', match.allow]])
@@ -171,7 +171,7 @@ export class BuiltinStage implements Stage {
     }
     const { endpoint } = match
     const isElsewhere = endpoint.isPage === true && !context.generation.isAdminHost(context.client.host)
-    if (isElsewhere) return send(context, context.generation.endpoints.unknownAnswer())
+    if (isElsewhere) return send(context, context.generation.endpoints.unknownAnswer(context.requestId))
     context.isLogged = endpoint.isLogged ?? true
     if (isProbe(endpoint)) return this.#probe(context, endpoint)
     const caller = callerOf(context, endpoint, this.#revocations)

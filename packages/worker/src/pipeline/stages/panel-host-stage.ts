@@ -1,14 +1,10 @@
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
+import { isForPanelHost } from '../endpoints/endpoint-access.ts'
 
 /** Path of the first page of the panel. */
 export const PANEL = '/__svc/admin'
-
-/** True if a request is for a host that belongs to the panel. */
-export function isForPanelHost({ generation, client }: Pick<RequestContext, 'generation' | 'client'>): boolean {
-  return generation.config.admin.enabled && generation.isAdminHost(client.host)
-}
 
 /**
  * Keeps all sites off the hosts of the panel. Browsers count a host as one: a script of a site there could act as the user whose
