@@ -6,6 +6,8 @@ interface LoopbackRequest {
   readonly isControlSocket: boolean
   /** Canonical address of the TCP peer; "" when the connection has none (a unix socket that the configuration listens on). */
   readonly peerAddress: string
+  /** True if the connection began with a header of the PROXY protocol, by which a proxy speaks for another client. */
+  readonly isProxied: boolean
   /** Host field as sent; "" when there was none. */
   readonly host: string
   /** Lower-case names. */
@@ -79,9 +81,9 @@ function isOfSitePage(headers: HeaderList, kind: 'machine' | 'site'): boolean {
  * one of its sites, speaks for no other client, and is not a browser that a page drives, be it a foreign one or one of a site.
  */
 export function isLoopback(request: LoopbackRequest, policy: LoopbackPolicy): boolean {
-  const { isControlSocket, peerAddress, host, headers } = request
+  const { isControlSocket, peerAddress, isProxied, host, headers } = request
   const isLocalPeer = isControlSocket || (policy.trustsTcp && loopback.contains(peerAddress))
-  if (!isLocalPeer || policy.isTrustedProxy(peerAddress)) return false
+  if (!isLocalPeer || isProxied || policy.isTrustedProxy(peerAddress)) return false
   const kind = kindOf(host, policy)
   if (kind === 'foreign' || isForwarded(headers) || isCrossSite(host, headers)) return false
   return policy.isPanelHost || !isOfSitePage(headers, kind)

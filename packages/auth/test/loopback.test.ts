@@ -11,7 +11,14 @@ interface Case extends Partial<LoopbackRequest> {
 }
 
 function decide({ trustsTcp = true, proxies = [], isPanelHost = false, ...facts }: Case): boolean {
-  const all: LoopbackRequest = { isControlSocket: false, peerAddress: '127.0.0.1', host: 'localhost:8080', headers: [], ...facts }
+  const all: LoopbackRequest = {
+    isControlSocket: false,
+    peerAddress: '127.0.0.1',
+    isProxied: false,
+    host: 'localhost:8080',
+    headers: [],
+    ...facts,
+  }
   return isLoopback(all, {
     trustsTcp,
     isTrustedProxy: (address) => proxies.includes(address),
@@ -75,6 +82,7 @@ const refused: readonly [why: string, facts: Case][] = [
   ['a page of the first site under a loopback name', header('origin', 'http://localhost:8080')],
   ['a reading page of the first site under a loopback name', header('sec-fetch-site', 'same-origin')],
   ['a site host with a forwarding field', { host: 'shop.test', ...header('via', '1.0 x') }],
+  ['a connection with a header of the PROXY protocol', { isProxied: true }],
   ['the control socket with a foreign Host', { isControlSocket: true, peerAddress: '', host: 'evil.test' }],
   ['the control socket with a forwarding field', { isControlSocket: true, peerAddress: '', ...header('via', '1.0 x') }],
 ]

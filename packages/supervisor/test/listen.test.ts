@@ -97,6 +97,15 @@ test('an address does not change between plain HTTP and TLS while it is open', a
   })
 })
 
+test('an address does not begin to expect the PROXY protocol while it is open', async (t) => {
+  const held: ServedAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port: 7, isTls: false, engine: 'node' }
+  const wanted = { ...plain(held.name), engine: 'node' as const }
+  await assert.rejects(resolveListen([{ ...wanted, isProxied: true }], [held], portsOf(t)), {
+    message: '127.0.0.1:0 is served with plain connections: it can change to the PROXY protocol only by a restart',
+  })
+  assert.deepEqual(await resolveListen([wanted], [{ ...held, isProxied: false }], portsOf(t)), [{ ...held, isProxied: false }])
+})
+
 test('an open address changes its engine in place, except a unix socket and those of the service manager', async (t) => {
   const onNode = (name: string) => ({ ...plain(name), engine: 'node' as const })
   const held: ServedAddress = { ...plain('127.0.0.1:0'), host: '127.0.0.1', port: 7 }

@@ -13,6 +13,8 @@ export interface ListenName {
   readonly isTls: boolean
   /** Engine that a vhost file names for it; absent: that of the configuration. */
   readonly engine?: EngineName
+  /** Connections begin with a header of the PROXY protocol. */
+  readonly isProxied?: true
 }
 
 /** The engine that serves an address. */
@@ -66,11 +68,15 @@ export function listenNames({ server }: Config, web: WebSpec, isListenGiven: boo
   const engines = new Map(
     web.servers.flatMap(({ listen }) => listen.flatMap(({ address, engine }) => (engine ? [[address, engine]] : []))),
   )
-  return [...own, ...Array.from(names, ([name, isTls]) => withEngine({ name, isTls }, engines.get(name)))]
-}
-
-function withEngine(name: ListenName, engine: EngineName | undefined): ListenName {
-  return engine === undefined ? name : { ...name, engine }
+  // As in nginx, one server with `proxy_protocol` speaks for all that share its address.
+  const proxied = new Set(
+    web.servers.flatMap(({ listen }) => listen.flatMap(({ address, isProxied }) => (isProxied ? [address] : []))),
+  )
+  const ofVhosts = Array.from(names, ([name, isTls]): ListenName => {
+    const engine = engines.get(name)
+    return { name, isTls, ...(engine !== undefined && { engine }), ...(proxied.has(name) && { isProxied: true }) }
+  })
+  return [...own, ...ofVhosts]
 }
 
 function isOverlap(one: string, other: string): boolean {

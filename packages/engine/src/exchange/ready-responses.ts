@@ -1,4 +1,4 @@
-import type { HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
+import type { ConnectionFacts, HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
 
 /** A response head that is written again and again, in one piece. */
 export interface ReadyHead {
@@ -39,6 +39,8 @@ export interface ReadyRequest {
   /** First value of a field by lower-case name. */
   field(name: string): string | undefined
   fieldList(): HeaderList
+  /** See `ConnectionFacts`. */
+  readonly proxied: ConnectionFacts['proxied']
   /** Canonical address of the peer. */
   remoteAddress(): string
   /** The same for counters and logs, from memory where it can be: access rules must not rely on it. */

@@ -1,4 +1,5 @@
 import {
+  type ConnectionFacts,
   type FieldSource,
   HeaderGuard,
   type HeaderList,
@@ -263,6 +264,7 @@ export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
   method = ''
   target = ''
   httpVersion: HttpRequest['httpVersion'] = '1.1'
+  proxied: ConnectionFacts['proxied']
 
   constructor(listener: string, scheme: 'http' | 'https', peers: PeerReader<Peer>) {
     super()

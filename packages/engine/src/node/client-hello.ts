@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { readFirstBytes } from './first-bytes.ts'
 
 const HANDSHAKE = 22
 const CLIENT_HELLO = 1
@@ -90,36 +91,11 @@ export function serverNameIn(bytes: Buffer): string | undefined {
   return ''
 }
 
-/**
- * Waits for the ClientHello of a connection and puts it back. Connections that end, or that take too long, are closed.
- * @param onName gets the server name, or ""
- */
+/** Waits for the ClientHello of a connection and puts it back. @param onName gets the server name, or "" */
 export function awaitServerName(socket: Socket, timeoutMs: number, onName: (name: string) => void): void {
-  let bytes = Buffer.alloc(0)
-  const finish = () => {
-    clearTimeout(timer)
-    socket.off('readable', read)
-    socket.off('end', close)
-    socket.off('close', finish)
-    socket.off('error', close)
+  const parse = (bytes: Buffer) => {
+    const value = serverNameIn(bytes)
+    return value === undefined ? undefined : { value, rest: bytes }
   }
-  const close = () => {
-    finish()
-    socket.destroy()
-  }
-  const read = () => {
-    for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
-      bytes = Buffer.concat([bytes, chunk])
-    }
-    const name = serverNameIn(bytes)
-    if (name === undefined) return
-    finish()
-    socket.unshift(bytes)
-    onName(name)
-  }
-  const timer = setTimeout(close, timeoutMs)
-  socket.on('readable', read)
-  socket.on('end', close)
-  socket.on('close', finish)
-  socket.on('error', close)
+  readFirstBytes(socket, timeoutMs, parse, onName)
 }

@@ -62,7 +62,8 @@ export class NodeIntake {
   }
 
   /** @returns the exchange, if the request is not answered by now */
-  take(arrival: Arrival): NodeExchange | undefined {
+  take(received: Arrival): NodeExchange | undefined {
+    const arrival = this.#behindProxy(received)
     const isForServer = arrival.target === '*' && arrival.method === 'OPTIONS'
     const fault = arrival.fault ?? this.#enter(arrival, isForServer)
     if (fault === undefined && !isForServer && this.#answersReady(arrival)) return undefined
@@ -77,6 +78,13 @@ export class NodeIntake {
     return exchange
   }
 
+  /** What a trusted proxy says of its peer in a header of the PROXY protocol is as good as the connection itself. */
+  #behindProxy(arrival: Arrival): Arrival {
+    const { proxied } = arrival.connection
+    if (proxied === undefined || proxied === 'unnamed' || !this.#options.isTrustedProxy(arrival.peer)) return arrival
+    return { ...arrival, peer: proxied.address }
+  }
+
   #enter({ method, target, fields, httpVersion, serverName, connection }: Arrival, isForServer: boolean): GateFault | undefined {
     const fault = this.#gate.enter(method, isForServer ? '/' : target, fields, httpVersion === '1.0')
     if (fault !== undefined || this.names === undefined) return fault
@@ -88,10 +96,11 @@ export class NodeIntake {
   }
 
   #answersReady(arrival: Arrival): boolean {
-    const { method, target, peer, wire, upgrade, hasBody, httpVersion } = arrival
+    const { method, target, peer, wire, upgrade, hasBody, httpVersion, connection } = arrival
     const { ready } = this.#options
     if (ready === undefined || this.#context.isDraining || upgrade !== undefined || hasBody === true) return false
     if (!this.#gate.show(method, target, peer, httpVersion)) return false
+    this.#gate.proxied = connection.proxied
     const response = ready.find(this.#gate)
     if (response === undefined) return false
     const { body, length } = response

@@ -15,11 +15,14 @@ import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import { noteHandshake } from './client-certificate.ts'
 import { awaitServerName } from './client-hello.ts'
+import { readFirstBytes } from './first-bytes.ts'
 import { Http1Intake } from './http1-intake.ts'
 import { Http2Intake } from './http2-intake.ts'
 import { NewConnections } from './new-connections.ts'
+import { socketBelow } from './node-connection.ts'
 import type { NodeContext } from './node-exchange.ts'
 import { NodeIntake } from './node-intake.ts'
+import { noteProxied, parseProxyHeader } from './proxy-header.ts'
 import type { TlsContexts } from './tls-contexts.ts'
 
 /** How long a client may take for the head of a request, and for its TLS handshake. */
@@ -51,11 +54,6 @@ const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 
 /** Options that Node has before its types do. */
 type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServer['on']>[1] }
-
-/** Returns the connection that a TLS connection is in, also where that is gone. Nothing but this private field leads to it. */
-function below(socket: TLSSocket): Socket | undefined {
-  return (socket as { _parent?: Socket | null })._parent ?? undefined
-}
 
 /** One listen address: HTTP/1, and with TLS also HTTP/2, which ALPN chooses. */
 export class NodeListener {
@@ -93,6 +91,7 @@ export class NodeListener {
     this.#server =
       tls === undefined ? createHttpServer(this.#http1Options(context.limits())) : this.#tlsServer(tls, context.limits())
     this.#new = address.fd === undefined ? undefined : new NewConnections()
+    if (address.isProxied === true) awaitProxyHeaders(this.#server)
     this.#watch(this.#server)
   }
 
@@ -176,7 +175,7 @@ export class NodeListener {
     server.removeAllListeners('secureConnection')
     const secured = (socket: TLSSocket) => {
       socket.once('end', () => this.#http1.halfClosed(socket))
-      this.#new?.secured(socket, below(socket))
+      this.#new?.secured(socket, socketBelow(socket))
       if (socket.alpnProtocol === 'h2') {
         http2.once('session', (session: ServerHttp2Session) => {
           session.once('stream', () => this.#new?.used(socket))
@@ -193,11 +192,10 @@ export class NodeListener {
 
   /** Lets the server of the name that a client asks for take its connection, where that matters. */
   #chooseByName(server: HttpsServer, secured: (socket: TLSSocket) => void): void {
-    const handshakes = server.listeners('connection')
-    server.removeAllListeners('connection')
+    const handshakes = takeListeners(server)
     server.on('connection', (socket: Socket) => {
       if (this.#tls?.isByName !== true) {
-        for (const handshake of handshakes) Reflect.apply(handshake, server, [socket])
+        passOn(server, handshakes, socket)
         return
       }
       awaitServerName(socket, HEAD_TIMEOUT_MS, (name) => {
@@ -227,7 +225,7 @@ export class NodeListener {
 
   /** A failed handshake is its client's fault and not reported. A client that does not speak TLS gets an error page, as with nginx. */
   #handshakeFailed(error: Error, socket: TLSSocket): void {
-    const plain = below(socket)
+    const plain = socketBelow(socket)
     const isPlain = codeOf(error) === 'ERR_SSL_HTTP_REQUEST'
     if (isPlain && plain?.writable === true && this.#sockets.has(plain)) this.#http1.plain(plain)
     else socket.destroy()
@@ -307,4 +305,32 @@ export class NodeListener {
   #forget(socket: Socket): void {
     if (this.#sockets.delete(socket)) this.#onConnections(-1)
   }
+}
+
+type Listeners = ReturnType<NetServer['listeners']>
+
+/** Takes the listeners for new connections from a server, for `passOn`. */
+function takeListeners(server: NetServer): Listeners {
+  const taken = server.listeners('connection')
+  server.removeAllListeners('connection')
+  return taken
+}
+
+function passOn(server: NetServer, listeners: Listeners, socket: Socket): void {
+  for (const listener of listeners) Reflect.apply(listener, server, [socket])
+}
+
+/** Reads the header of the PROXY protocol before the server gets a connection. One without a valid header is closed, as in nginx. */
+function awaitProxyHeaders(server: NetServer): void {
+  const listeners = takeListeners(server)
+  server.on('connection', (socket: Socket) => {
+    readFirstBytes(socket, HEAD_TIMEOUT_MS, parseProxyHeader, (header) => {
+      if (header === 'broken') {
+        socket.destroy()
+        return
+      }
+      noteProxied(socket, header)
+      passOn(server, listeners, socket)
+    })
+  })
 }

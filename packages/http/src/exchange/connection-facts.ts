@@ -28,6 +28,15 @@ export interface TlsFacts {
   readonly client?: ClientCertificate | undefined
 }
 
+/** The peer of a proxy, and the address that it connected to, as the proxy said in a header of the PROXY protocol. */
+export interface ProxiedPeer {
+  /** Canonical form. */
+  readonly address: string
+  readonly port: number
+  readonly serverAddress: string
+  readonly serverPort: number
+}
+
 /** Facts of the connection that a request came by. */
 export interface ConnectionFacts {
   /** Number of the connection, from 1, unique in its process. */
@@ -40,4 +49,6 @@ export interface ConnectionFacts {
   readonly ownAddress: string
   /** Undefined: it is not encrypted. */
   readonly tls: TlsFacts | undefined
+  /** Undefined: no header of the PROXY protocol came before. A proxy may also leave its peer unnamed. */
+  readonly proxied?: ProxiedPeer | 'unnamed' | undefined
 }

@@ -112,10 +112,19 @@ function splitPlain(value: string): string[] {
 
 /** Address of a node: IPv4 or IPv6, with brackets and port or without (RFC 7239 section 6). */
 export function nodeAddress(node: string): string | undefined {
-  const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(node)
-  if (bracketed?.[1] !== undefined) return canonicalAddress(bracketed[1])
-  const withPort = /^([\d.]+):\d{1,5}$/.exec(node)
-  return canonicalAddress(withPort?.[1] ?? node)
+  return readNode(node)?.address
+}
+
+/** Address and port of a node, in the same forms. */
+export function readNode(node: string): NamedNode | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(node) ?? []
+  const address = canonicalAddress(bracketed ?? plain ?? node)
+  return address === undefined ? undefined : { address, port: digits === undefined ? undefined : Number(digits) }
+}
+
+interface NamedNode {
+  readonly address: string
+  readonly port: number | undefined
 }
 
 function schemeOf(proto: string | undefined): 'http' | 'https' | undefined {

@@ -54,4 +54,6 @@ export interface ListenAddress {
   readonly fd?: number | undefined
   /** True if connections speak TLS; the certificates come separately, by `name`. */
   readonly isTls?: boolean | undefined
+  /** True if connections begin with a header of the PROXY protocol. Engine "node" alone. */
+  readonly isProxied?: boolean | undefined
 }

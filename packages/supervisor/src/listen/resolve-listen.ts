@@ -83,11 +83,15 @@ interface WantedAddress extends ListenName {
  * Keeps an address that is already open. Another engine opens a TCP address beside the one that leaves it, but not a unix socket, of which
  * there is one only. Sockets of the service manager stay with their engine.
  */
-function kept(known: ServedAddress, { name, isTls, engine }: WantedAddress): ServedAddress {
+function kept(known: ServedAddress, { name, isTls, engine, isProxied }: WantedAddress): ServedAddress {
   const refuse = (before: string, after: string) => {
     throw new SupervisorError('SUP_LISTEN', `${name} is served ${before}: it can change to ${after} only by a restart`)
   }
   if ((known.isTls === true) !== isTls) refuse(`with ${isTls ? 'plain HTTP' : 'TLS'}`, isTls ? 'TLS' : 'plain HTTP')
+  if ((known.isProxied === true) !== (isProxied === true)) {
+    const [without, with_] = ['plain connections', 'the PROXY protocol']
+    refuse(`with ${isProxied === true ? without : with_}`, isProxied === true ? with_ : without)
+  }
   if (known.engine === engine || known.fd !== undefined) return known
   if (known.socket !== undefined) refuse(`by engine ${known.engine}`, `engine ${engine}`)
   return { ...known, engine }
@@ -123,19 +127,19 @@ export async function resolveListen(
 ): Promise<ServedAddress[]> {
   const resolved: ServedAddress[] = []
   for (const wanted of names) {
-    const { name, isTls, engine } = wanted
+    const { name, ...parts } = wanted
     const known = held.find((address) => address.name === name)
     const socket = socketPath(name)
     if (known !== undefined) resolved.push(kept(known, wanted))
     else if (socket !== undefined) {
       await freeSocketPath(socket)
-      resolved.push({ name, host: '', port: 0, socket, isTls, engine })
+      resolved.push({ name, host: '', port: 0, socket, ...parts })
     } else {
       const address = parseAddress(name)
       const taken = [...resolved, ...held].map(({ port }) => port)
       const port = address.port === 0 ? await reserve(name, address, taken, ports) : address.port
       if (address.port !== 0 && !isOursInPart(address, held)) await probe(name, address)
-      resolved.push({ name, host: address.host, port, isTls, engine })
+      resolved.push({ name, host: address.host, port, ...parts })
     }
   }
   return resolved

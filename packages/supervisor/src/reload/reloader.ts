@@ -150,7 +150,12 @@ export class Reloader {
   async #serveAgain(edit: Edit = async (served) => served): Promise<Outcome> {
     const { current, certificates } = this.#options
     const { moduleDir, listen, ...parts } = current()
-    const names = listen.map(({ name, isTls, engine }) => ({ name, isTls: isTls === true, engine }))
+    const names = listen.map(({ name, isTls, engine, isProxied }) => ({
+      name,
+      isTls: isTls === true,
+      engine,
+      ...(isProxied === true && { isProxied }),
+    }))
     const { config, sites, web, plugins } = await edit(parts)
     const kept = { config, sites, moduleDir, web, plugins, listen: names, certificates: certificates.files }
     return this.#serve(kept, { changed: {}, needs_restart: [] })

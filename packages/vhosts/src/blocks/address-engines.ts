@@ -18,22 +18,24 @@ export interface EngineListen extends WrittenListen {
   readonly choice: EngineChoice | undefined
 }
 
-function http2Choice(level: Level, { isHttp2, isTls, call }: WrittenListen): EngineChoice | undefined {
+/** The engine that parameters of an address ask for. */
+function neededEngine(level: Level, { isHttp2, isTls, isProxied, call }: WrittenListen): EngineChoice | undefined {
+  if (isProxied === true) return { engine: 'node', text: 'listen ... proxy_protocol', call }
   if (!isTls) return undefined
   if (isHttp2) return { engine: 'node', text: 'listen ... http2', call }
   const http2 = level.value(engines.http2)
   return http2?.isOn === true ? { engine: 'node', text: 'http2 on', call: http2.call } : undefined
 }
 
-/** Finds the engine that a server names for one of its addresses. HTTP/2 is spoken over TLS alone, and by engine node. */
+/** Finds the engine that a server names for one of its addresses. HTTP/2 is spoken over TLS alone; engine node speaks it and the PROXY protocol. */
 export function engineListen(level: Level, listen: WrittenListen): EngineListen {
   const { address, call, isHttp2, isTls } = listen
   if (isHttp2 && !isTls) call.notice('"http2" of "listen" has no effect here: HTTP/2 is spoken over TLS', 'listen http2')
-  const http2 = http2Choice(level, listen)
+  const needed = neededEngine(level, listen)
   const [own] = level.own(engines.svcEngine)
-  if (own === undefined) return { ...listen, choice: http2 }
+  if (own === undefined) return { ...listen, choice: needed }
   const choice = { engine: own.engine, text: `svc_engine ${own.engine}`, call: own.call }
-  if (http2 !== undefined) requireSame(address, http2, choice)
+  if (needed !== undefined) requireSame(address, needed, choice)
   return { ...listen, choice }
 }
 

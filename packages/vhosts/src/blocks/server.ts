@@ -62,8 +62,9 @@ export class ServerReader {
     const spec: ServerSpec = {
       site,
       place: placeText(this.#call),
-      listen: listens.map(({ address, isTls, isDefault, choice }) => ({
+      listen: listens.map(({ address, isTls, isDefault, isProxied, choice }) => ({
         ...{ address, isTls, isDefault },
+        ...(isProxied && { isProxied }),
         ...(choice && { engine: choice.engine }),
       })),
       names: names.map(({ spec }) => spec),

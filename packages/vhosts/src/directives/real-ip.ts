@@ -1,4 +1,5 @@
 import { isCidr } from '@svc/http'
+import { PROXY_PROTOCOL } from '../values/addresses.ts'
 import { rule } from './rule.ts'
 
 /** `set_real_ip_from`: an address, a CIDR or "unix:". */
@@ -17,11 +18,7 @@ export const setRealIpFrom = rule('set_real_ip_from', {
 /** `real_ip_header`, in lower case. */
 export const realIpHeader = rule('real_ip_header', {
   args: 1,
-  parse: (call) => {
-    if (call.arg(0) === 'proxy_protocol')
-      return call.fail('"real_ip_header proxy_protocol" is not available', 0, 'have the proxy send X-Forwarded-For')
-    return call.fieldName(0)?.toLowerCase()
-  },
+  parse: (call) => (call.arg(0) === PROXY_PROTOCOL ? PROXY_PROTOCOL : call.fieldName(0)?.toLowerCase()),
 })
 
 /** `real_ip_recursive`. */

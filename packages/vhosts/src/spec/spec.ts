@@ -66,6 +66,8 @@ export interface ListenSpec {
   readonly address: string
   readonly isTls: boolean
   readonly isDefault: boolean
+  /** Connections begin with a header of the PROXY protocol; absent: the server does not say so. */
+  readonly isProxied?: true
   /** Engine that the server names for the address; absent: none. */
   readonly engine?: EngineName
 }
@@ -265,7 +267,7 @@ export type FixedExpires =
 export interface RealIpSpec {
   /** Addresses, CIDRs and "unix:". */
   readonly from: readonly string[]
-  /** Lower case. */
+  /** Lower case, or `PROXY_PROTOCOL`. */
   readonly field: string
   /** True if addresses of such proxies in the field are passed over. */
   readonly isRecursive: boolean

@@ -6,6 +6,9 @@ type ReadListen =
   | { readonly listen: ListenSpec; readonly isHttp2: boolean; readonly ignored: readonly string[] }
   | { readonly error: string; readonly index: number; readonly hint?: string }
 
+/** As `real_ip_header`: the address is that of the PROXY protocol. No field has this name. */
+export const PROXY_PROTOCOL = 'proxy_protocol'
+
 const DEFAULT_PORT = 80
 const IGNORED =
   /^(?:spdy|reuseport|deferred|bind|(?:backlog|setfib|fastopen)=\d+|(?:rcvbuf|sndbuf)=\d+[km]?|(?:accept_filter|so_keepalive)=.+|ipv6only=(?:on|off))$/
@@ -49,18 +52,20 @@ export function readListen(args: readonly string[]): ReadListen {
   let isTls = false
   let isDefault = false
   let isHttp2 = false
+  let isProxied = false
   const ignored: string[] = []
   for (const [at, text] of args.slice(1).entries()) {
     const index = at + 1
     if (text === 'ssl') isTls = true
     else if (text === 'http2') isHttp2 = true
+    else if (text === 'proxy_protocol') isProxied = true
     else if (text === 'default_server' || text === 'default') isDefault = true
     else if (IGNORED.test(text)) ignored.push(text.split('=')[0] ?? text)
-    else if (text === 'proxy_protocol' || text === 'quic')
-      return { error: `"${text}" is not supported in the "listen" directive`, index }
+    else if (text === 'quic')
+      return { error: '"quic" is not supported in the "listen" directive', index, hint: 'remove the line: HTTP/3 is not spoken' }
     else return { error: `invalid parameter "${text}" in "listen" directive`, index }
   }
-  return { listen: { address, isTls, isDefault }, isHttp2, ignored }
+  return { listen: { address, isTls, isDefault, ...(isProxied && { isProxied }) }, isHttp2, ignored }
 }
 
 /** An address to connect to, or its mistake. */

@@ -41,12 +41,6 @@ export const upstreamsCases: readonly VhostCase[] = [
     ['1:45: duplicate upstream "a" (first at 1:1)'],
   ],
   [
-    'server',
-    'listen 127.0.0.1:28099 proxy_protocol;',
-    ['1:24: "proxy_protocol" is not supported in the "listen" directive'],
-    'differs',
-  ],
-  [
     'main',
     'upstream a { server 127.0.0.1:1 weight=5=; }',
     [

@@ -303,7 +303,7 @@ export class WorkerL0 implements ReadyResponses {
     const client = trusted.contains(address)
       ? clientOf({ scheme, host, remoteAddress: address, headers: ask.fieldList() }, trusted)
       : { address, scheme, host, isPeerTrusted: false }
-    return realIp === undefined ? client : realIp.clientOf(client, ask.fieldList())
+    return realIp === undefined ? client : realIp.clientOf(client, { headers: ask.fieldList(), proxied: ask.proxied })
   }
 
   #countNames(ask: ReadyRequest, { traffic, realIp }: WorkerFacts, weight: number): void {

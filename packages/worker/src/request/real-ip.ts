@@ -1,5 +1,18 @@
-import { CidrSet, type ClientInfo, type HeaderList, nodeAddress } from '@svc/http'
-import type { RealIpSpec } from '@svc/vhosts'
+import { CidrSet, type ClientInfo, type ConnectionFacts, type HeaderList, readNode } from '@svc/http'
+import { PROXY_PROTOCOL, type RealIpSpec } from '@svc/vhosts'
+
+/** A request as far as it names its client. */
+export interface NamedClient {
+  readonly headers: HeaderList
+  readonly proxied: ConnectionFacts['proxied']
+}
+
+/** A client that a proxy names. */
+interface FoundClient {
+  readonly address: string
+  /** Undefined: the proxy names none. */
+  readonly port: number | undefined
+}
 
 /**
  * Finds the client behind the proxies of `set_real_ip_from`, as nginx's module realip does: the last address in the field of a
@@ -18,25 +31,26 @@ export class RealIp {
     this.#isRecursive = isRecursive
   }
 
-  /** @returns the client's address; undefined: the peer is no proxy, or names no address */
-  addressOf(peer: string, headers: HeaderList): string | undefined {
+  /** @returns undefined: the peer is no proxy, or names no address */
+  find(peer: string, request: NamedClient): FoundClient | undefined {
     if (!this.#isProxy(peer)) return undefined
-    let found: string | undefined
-    for (const text of this.#addresses(headers)) {
-      const address = nodeAddress(text)
-      if (address === undefined) return found
-      found = address
-      if (!this.#isRecursive || !this.#isProxy(address)) return found
+    if (this.#field === PROXY_PROTOCOL) return request.proxied === 'unnamed' ? undefined : request.proxied
+    let found: FoundClient | undefined
+    for (const text of this.#nodes(request.headers)) {
+      const node = readNode(text)
+      if (node === undefined) return found
+      found = node
+      if (!this.#isRecursive || !this.#isProxy(node.address)) return found
     }
     return found
   }
 
   /** The client of a request whose peer is known. @returns the same object where the peer is the client */
-  clientOf(client: ClientInfo, headers: HeaderList): ClientInfo {
-    const address = this.addressOf(client.address, headers)
-    if (address === undefined) return client
+  clientOf(client: ClientInfo, request: NamedClient): ClientInfo {
+    const found = this.find(client.address, request)
+    if (found === undefined) return client
     const { scheme, host, isPeerTrusted } = client
-    return { address, scheme, host, isPeerTrusted }
+    return { address: found.address, scheme, host, isPeerTrusted }
   }
 
   #isProxy(address: string): boolean {
@@ -44,7 +58,7 @@ export class RealIp {
   }
 
   /** From the last to the first. Of any field but X-Forwarded-For the first line counts. */
-  #addresses(headers: HeaderList): string[] {
+  #nodes(headers: HeaderList): string[] {
     const lines = headers.filter(([name]) => name === this.#field).map(([, value]) => value)
     const values = this.#field === 'x-forwarded-for' ? lines : lines.slice(0, 1)
     const texts = values.flatMap((value) => value.split(/[ ,]+/).filter((text) => text !== ''))

@@ -19,7 +19,8 @@ function geoReader(spec: GeoSpec, textOf: (template: Template) => ReadText): Rea
   return (input) => {
     const { client, request } = input.context
     const peer = source === undefined ? client.address : source(input)
-    const address = spec.proxies.length === 0 ? peer : (proxies.addressOf(peer, request.headers) ?? peer)
+    const address =
+      spec.proxies.length === 0 ? peer : (proxies.find(peer, { headers: request.headers, proxied: undefined })?.address ?? peer)
     return networks.find(address) ?? networks.find(NO_ADDRESS) ?? spec.fallback
   }
 }

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { withoutSessionCookie } from '@svc/auth'
-import { statusLine } from '@svc/http'
+import { type ProxiedPeer, statusLine } from '@svc/http'
 import { ofRequest, own, type RequestInput, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
 
 const CRLF_BYTES = 2
@@ -26,7 +26,10 @@ export const requestVariables: Readonly<Record<string, RequestVariable>> = {
   pid: shared(() => String(process.pid)),
   proxy_add_x_forwarded_for: own(forwardedFor),
   remote_addr: ofRequest(({ context }) => context.client.address || 'unix:'),
-  remote_port: own(({ context }) => String(context.exchange.request.connection?.peerPort ?? '')),
+  proxy_protocol_addr: own((input) => proxied(input)?.address ?? ''),
+  proxy_protocol_port: own((input) => String(proxied(input)?.port ?? '')),
+  proxy_protocol_server_addr: own((input) => proxied(input)?.serverAddress ?? ''),
+  proxy_protocol_server_port: own((input) => String(proxied(input)?.serverPort ?? '')),
   remote_user: ofRequest(userName),
   request: ofRequest(
     ({ context: { exchange } }) => `${exchange.request.method} ${exchange.request.target} ${protocolOf(exchange)}`,
@@ -85,6 +88,11 @@ function forwardedFor(input: VariableInput): string {
   const peer = proxyAddress === undefined ? context.exchange.request.remoteAddress : context.client.address
   const address = peer || 'unix:'
   return sent === '' ? address : `${sent}, ${address}`
+}
+
+function proxied({ context }: RequestInput): ProxiedPeer | undefined {
+  const peer = context.exchange.request.connection?.proxied
+  return peer === 'unnamed' ? undefined : peer
 }
 
 function userName({ context }: RequestInput): string {

@@ -53,6 +53,8 @@ export class RunState implements Rewritable<CompiledLocation> {
   hadError = false
   /** Address of the peer, once a proxy of the vhost file has named the client. */
   proxyAddress: string | undefined
+  /** Port of the client, as the proxy named it. */
+  clientPort: number | undefined
   /** The status of every response from now on. */
   status: number | undefined
   /** Of the client's request, once limits have been applied to it. */
@@ -147,10 +149,13 @@ export class RunState implements Rewritable<CompiledLocation> {
     context.realIp = realIp
     if (realIp === undefined || this.proxyAddress !== undefined) return
     const { client } = context
-    const found = realIp.clientOf(client, context.request.headers)
-    if (found === client) return
+    const { headers } = context.request
+    const found = realIp.find(client.address, { headers, proxied: context.exchange.request.connection?.proxied })
+    if (found === undefined) return
     this.proxyAddress = client.address
-    context.client = found
+    this.clientPort = found.port
+    const { scheme, host, isPeerTrusted } = client
+    context.client = { address: found.address, scheme, host, isPeerTrusted }
   }
 
   /** Counts a change of the path. False: there were too many. */

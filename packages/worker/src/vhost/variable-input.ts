@@ -48,6 +48,8 @@ export interface VariableInput extends CaptureSink, RequestInput {
   isCharsetAdded: boolean
   /** Address of the peer, where a proxy of the vhost file has named the client. */
   readonly proxyAddress: string | undefined
+  /** Port of the client behind that proxy; undefined: the proxy named none. */
+  readonly clientPort: number | undefined
   readonly main: { readonly limitWords: { readonly requests: string; readonly connections: string } | undefined }
   /** Fields of the last upstream, as it sent them. */
   readonly upstreamHeaders: HeaderList
@@ -102,6 +104,7 @@ export const ofRequest = (read: HitRead): RequestVariable => ({ read, isShared: 
 /** Variables without a value for some requests: logs have "-" then, and nothing for an empty value of the others. */
 const MAYBE_MISSING = new Set([
   ...['args', 'query_string', 'content_type', 'content_length', 'remote_user', 'proxy_host', 'proxy_port', 'request_body'],
+  ...['proxy_protocol_addr', 'proxy_protocol_port', 'proxy_protocol_server_addr', 'proxy_protocol_server_port'],
   ...['gzip_ratio', 'limit_conn_status', 'limit_req_status', 'secure_link', 'secure_link_expires'],
 ])
 

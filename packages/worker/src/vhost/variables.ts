@@ -7,6 +7,11 @@ import { tlsVariables } from './tls-variables.ts'
 import { upstreamCookieVariable, upstreamFieldVariable, upstreamVariables } from './upstream-variables.ts'
 import { own, type RequestVariable, shared, type VariableInput } from './variable-input.ts'
 
+/** Port of the connection; "" for a unix socket. */
+function peerPort({ context }: VariableInput): string {
+  return String(context.exchange.request.connection?.peerPort ?? '')
+}
+
 type Read = (input: VariableInput) => string
 
 const set =
@@ -47,7 +52,8 @@ const readers: Readonly<Record<string, RequestVariable>> = {
   limit_req_status: own(({ main }) => main.limitWords?.requests ?? ''),
   limit_conn_status: own(({ main }) => main.limitWords?.connections ?? ''),
   realip_remote_addr: own(({ context, proxyAddress }) => (proxyAddress ?? context.client.address) || 'unix:'),
-  realip_remote_port: own(({ context }) => String(context.exchange.request.connection?.peerPort ?? '')),
+  realip_remote_port: own(peerPort),
+  remote_port: own((input) => (input.proxyAddress === undefined ? peerPort(input) : String(input.clientPort || ''))),
   request_method: {
     ...own((input) => input.requestMethod),
     ofHit:

@@ -12,8 +12,14 @@ export function isForPanelHost({ generation, client }: Pick<RequestContext, 'gen
 /** True if a request comes from the machine itself. */
 export function isFromMachine(context: RequestContext): boolean {
   const { request, generation } = context
-  const { remoteAddress, host, headers } = request
-  const facts = { isControlSocket: false, peerAddress: remoteAddress, host, headers }
+  const { remoteAddress, connection, host, headers } = request
+  const facts = {
+    isControlSocket: false,
+    peerAddress: remoteAddress,
+    isProxied: connection?.proxied !== undefined,
+    host,
+    headers,
+  }
   return isLoopback(facts, {
     trustsTcp: generation.config.server.loopback_trust,
     isTrustedProxy: (address) => generation.trustedProxies.contains(address),
