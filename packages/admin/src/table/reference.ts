@@ -42,9 +42,10 @@ site's.
 
 A request comes from the machine itself if all of these hold: its peer is a loopback address that is no trusted proxy;
 its Host is a loopback name, an address or a site of the configuration; it has no field that proxies add, and its
-connection no header of the PROXY protocol; and no page in a browser sent it, unless it is one of the panel (\`Origin\`, \`Sec-Fetch-Site\`; on the host of a site
-\`Accept-Language\` too). \`server.loopback_trust = false\` disables that access. Set it if a proxy on this machine adds
-none of these fields. The command line (\`svc purge\`) always works for the user of the instance.
+connection no header of the PROXY protocol; and no page in a browser sent it, unless it is one of the panel (\`Origin\`,
+\`Sec-Fetch-Site\`; on the host of a site \`Accept-Language\` too). \`server.loopback_trust = false\` disables that access.
+Set it if a proxy on this machine adds none of these fields. The command line (\`svc purge\`) always works for the user
+of the instance.
 
 ## Users and tokens
 

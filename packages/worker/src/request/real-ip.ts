@@ -2,7 +2,7 @@ import { CidrSet, type ClientInfo, type ConnectionFacts, type HeaderList, readNo
 import { PROXY_PROTOCOL, type RealIpSpec } from '@svc/vhosts'
 
 /** A request as far as it names its client. */
-export interface NamedClient {
+interface NamedClient {
   readonly headers: HeaderList
   readonly proxied: ConnectionFacts['proxied']
 }
