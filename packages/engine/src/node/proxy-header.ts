@@ -19,7 +19,7 @@ const PORT = /^(?:0|[1-9]\d{0,4})$/
 type Proxied = NonNullable<ConnectionFacts['proxied']>
 
 /** A header of the PROXY protocol: the peer of the proxy; "broken": it is none. */
-export type ProxyHeader = Proxied | 'broken'
+type ProxyHeader = Proxied | 'broken'
 
 const broken: FirstBytes<ProxyHeader> = { value: 'broken', rest: Buffer.alloc(0) }
 

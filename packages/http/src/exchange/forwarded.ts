@@ -40,7 +40,7 @@ export function clientOf(request: Connection, trusted: CidrSet): ClientInfo {
   for (let i = hops.length - 1; i >= 0; i--) {
     const hop = hops[i]
     if (hop === undefined) break
-    const next = hop.for === undefined ? undefined : nodeAddress(hop.for)
+    const next = hop.for === undefined ? undefined : readNode(hop.for)?.address
     found = { scheme: schemeOf(hop.proto) ?? found.scheme, host: hostOf(hop.host) ?? found.host }
     if (next === undefined) break
     client = next
@@ -110,12 +110,7 @@ function splitPlain(value: string): string[] {
   return elements.filter((element) => element !== '')
 }
 
-/** Address of a node: IPv4 or IPv6, with brackets and port or without (RFC 7239 section 6). */
-export function nodeAddress(node: string): string | undefined {
-  return readNode(node)?.address
-}
-
-/** Address and port of a node, in the same forms. */
+/** Address and port of a node: IPv4 or IPv6, with brackets and port or without (RFC 7239 section 6). */
 export function readNode(node: string): NamedNode | undefined {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(node) ?? []
   const address = canonicalAddress(bracketed ?? plain ?? node)
