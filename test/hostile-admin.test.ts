@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
-import { type Cleanup, fetchHttp, type Server, startServer, tempDir, tempSite, writeFiles } from '@svc/testkit'
+import {
+  type Cleanup,
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  type Server,
+  startServer,
+  tempDir,
+  tempSite,
+  waitFor,
+  writeFiles,
+} from '@svc/testkit'
 import { adminToml, tokenOf } from '../packages/auth/test/admin-users.ts'
 import { fileCleanup } from './file-cleanup.ts'
 
@@ -280,4 +292,26 @@ test('no answer of a site sets the session cookie, by any of its ways', async ()
       path,
     )
   }
+})
+
+/** Ends of lines, escape sequences of 7 and 8 bits, and a turn of the direction of text. */
+const steering = '\n\r\u0000\u001b[2J\u007f\u0085\u009b31m\u2028\u202e'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be in a log
+const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]/
+
+test('a name that a login makes up is in the log and in the audit, and steers no terminal', async () => {
+  const body = JSON.stringify({ username: `mallory${steering}`, password: 'never in a log' })
+  const headers = { 'content-type': 'application/json' }
+  const { status } = await fetchHttp(`${server.url}/__svc/admin/api/login`, { method: 'POST', headers, body })
+  assert.equal(status, 401)
+  const lines = () => server.child.stderr.split('\n').filter((line) => line.includes('mallory'))
+  await waitFor('the lines of the log', () => lines().length >= 2, PROCESS_WAIT_MS)
+  const audit = readFileSync(join(server.configFile ?? '', '../state/audit-denied.jsonl'), 'utf8')
+  const record = audit.split('\n').find((line) => line.includes('mallory')) ?? ''
+  for (const line of [...lines(), record]) {
+    assert.doesNotMatch(line, STEERS)
+    const { username, audit: shown } = JSON.parse(line)
+    assert.equal(username ?? shown.username, `mallory${steering}`)
+  }
+  assert.doesNotMatch(`${server.child.stdout}${server.child.stderr}${audit}`, /never in a log/)
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { entryOf } from '@svc/core'
+import { entryOf, printable } from '@svc/core'
 import type { AuditPage, AuditQuery, AuditRecord } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { RecordFile } from './record-file.ts'
@@ -78,7 +78,8 @@ export class AuditLog {
     const stored = { ...record, username: user, address: from, action: act, target: on, detail: why, seq: ++this.#seq }
     const { at: _, seq: __, ...shown } = stored
     this.#options.logger.info({ audit: shown }, `audit: ${act} ${record.result}`)
-    await this.#fileFor(record).append(JSON.stringify(stored))
+    // Names of users that clients made up are in it, and it may be read on a terminal.
+    await this.#fileFor(record).append(printable(JSON.stringify(stored)))
   }
 
   /** A page of records, newest first. */

@@ -124,6 +124,8 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretPaths(), censor: '***' },
+      // JSON leaves control characters of 8 bits as they are, which some terminals obey.
+      hooks: { streamWrite: printable },
     },
     isPlain ? destination : new LineWriter(destination, options, hasPriority),
   )
