@@ -186,6 +186,27 @@ test('a directory of another user or on two file systems, and a full one, are na
   assert.match(disk.remedy ?? '', /^du -x /)
 })
 
+test('a configuration that every user may change, and secrets that every user may read, are named', async (t) => {
+  const dir = tempDir(t)
+  const config = join(dir, 'svc.config.toml')
+  writeFiles(dir, {
+    'svc.config.toml': `[server]\nlisten = "127.0.0.1:8080"\nrun_dir = "run"\nstate_dir = "state"\n[admin]\njwt_secret = "file:secret"\n`,
+    secret: 'x'.repeat(32),
+  })
+  chmodSync(config, 0o666)
+  chmodSync(join(dir, 'secret'), 0o644)
+  const { findings } = await doctor(t, { config, env: {} })
+  assert.equal(named(findings, 'configuration', /svc\.config\.toml has mode 0666: every user/).status, 'warning')
+  assert.match(named(findings, 'configuration', /secret holds secrets, and every user/).remedy ?? '', /^chmod o-rwx \S+secret$/)
+  chmodSync(config, 0o644)
+  chmodSync(join(dir, 'secret'), 0o600)
+  const { findings: mended } = await doctor(t, { config, env: {} })
+  assert.deepEqual(
+    mended.filter(({ check, status }) => check === 'configuration' && status !== 'ok'),
+    [],
+  )
+})
+
 test('an invalid configuration and a Redis that is away are problems, and no password is printed', async (t) => {
   const certificate = writeCertificate(tempDir(t), 'a', { commonName: 'blog.test', hosts: ['blog.test', 'shop.test'] })
   const where = place(t, `redis://user:${PASSWORD}@127.0.0.1:1/2`, certificate)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { loaded, loadText } from './load-text.ts'
+import { configDir, loadDir, loaded, loadText } from './load-text.ts'
 
 test('a configuration of what it is meant for has no notice', async (t) => {
   const toml =
@@ -38,4 +40,33 @@ test('a rule of the firewall for a site that does not exist is worth a line', as
   assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
     'the rule "a" of the firewall has no effect: there is no site "gone"',
   ])
+})
+
+test('a file of the configuration that every user may change is worth a line', async (t) => {
+  const files = {
+    'svc.config.toml': '[server]\nvhosts = ["a.conf"]\n',
+    'a.conf': 'server { listen 127.0.0.1:1; return 204; }',
+    '.env': 'A=1\n',
+  }
+  const dir = configDir(t, files)
+  const noticed = async () => loaded(await loadDir(dir)).notices.map((line) => line.replace(dir, ''))
+  assert.deepEqual(await noticed(), [])
+  for (const name of Object.keys(files)) chmodSync(join(dir, name), 0o666)
+  assert.deepEqual(
+    await noticed(),
+    Object.keys(files)
+      .toSorted((a, b) => Number(a === 'a.conf') - Number(b === 'a.conf'))
+      .map((name) => `/${name} has mode 0666: every user of the machine may change the configuration (chmod o-w)`),
+  )
+})
+
+test('the files that hold secrets are known, and an address without a password is none', async (t) => {
+  const secretFiles = async (toml: string) => {
+    const { dir, result } = await loadText(t, toml, {}, { token: 'x'.repeat(32) })
+    return loaded(result).secretFiles.map((file) => file.replace(dir, ''))
+  }
+  assert.deepEqual(await secretFiles('[redis]\nurl = "redis://127.0.0.1:1"\n'), [])
+  assert.deepEqual(await secretFiles('[redis]\nurl = "redis://:word@127.0.0.1:1"\n'), ['/svc.config.toml'])
+  assert.deepEqual(await secretFiles(`[admin]\njwt_secret = "${'x'.repeat(32)}"\n`), ['/svc.config.toml'])
+  assert.deepEqual(await secretFiles('[admin]\njwt_secret = "file:token"\n'), ['/token'])
 })

@@ -21,6 +21,7 @@ import { accessNotices } from './access-notices.ts'
 import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
+import { fileNotices } from './file-notices.ts'
 import { checkListen, checkVersions, engineOf, type ListenName, listenNames } from './listen-names.ts'
 import { loadPlugins, type PluginSet } from './load-plugins.ts'
 import { loadWeb, ruleSockets, withRuleUpstreams } from './load-web.ts'
@@ -35,6 +36,8 @@ export interface LoadedConfig {
   readonly moduleDir: string
   /** Variables of the operating system that hold secrets of the server: the code of no site sees them. */
   readonly secretNames: readonly string[]
+  /** Absolute paths of files that hold secrets of the server. */
+  readonly secretFiles: readonly string[]
   /** Content of the vhost files. */
   readonly web: WebSpec
   /** Undefined: there is no `plugins.directory`. */
@@ -132,6 +135,7 @@ async function resolveAll(
     sites: built.sites,
     moduleDir: directories.modules,
     secretNames: secrets.variables,
+    secretFiles: [...secrets.literalFiles, ...secrets.files],
     plugins: plugins.set,
     web: withRuleUpstreams(vhosts.web, config),
     listen,
@@ -139,6 +143,7 @@ async function resolveAll(
     notices: [
       ...noticesOf(config, listen),
       ...directories.notices,
+      ...(await fileNotices([...read.files, ...secrets.files, ...vhosts.files])),
       ...proofNotices(config, listen),
       ...limitNotices(config, listen),
       ...lostSiteNotices(config, built.sites),

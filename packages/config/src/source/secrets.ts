@@ -12,6 +12,8 @@ export interface ResolvedSecrets {
   readonly files: readonly string[]
   /** Environment variables that hold secrets of the server. */
   readonly variables: readonly string[]
+  /** Files of the configuration in which secrets are written out. */
+  readonly literalFiles: readonly string[]
 }
 
 interface Reference {
@@ -20,14 +22,21 @@ interface Reference {
   readonly target: string
 }
 
-function referencesIn(document: ConfigDocument, root: SchemaNode): Reference[] {
-  const found: Reference[] = []
+/** The address of a store is a secret for its password alone. */
+const ADDRESS_WITHOUT_PASSWORD = /^[a-z][a-z+-]*:\/\/[^@]*$/
+
+/** The references in secrets, and the places of the others. */
+function secretsIn(document: ConfigDocument, root: SchemaNode): { references: Reference[]; literals: KeyPath[] } {
+  const references: Reference[] = []
+  const literals: KeyPath[] = []
   visitValues(root, document.data, (path, value, node) => {
     if (node?.secret !== true || typeof value !== 'string') return
     const match = /^(env|file):(.*)$/s.exec(value)
-    if (match !== null) found.push({ path, scheme: match[1] as Reference['scheme'], target: match[2] ?? '' })
+    if (match === null) {
+      if (!ADDRESS_WITHOUT_PASSWORD.test(value)) literals.push(path)
+    } else references.push({ path, scheme: match[1] as Reference['scheme'], target: match[2] ?? '' })
   })
-  return found
+  return { references, literals }
 }
 
 /** No secret is longer. */
@@ -45,7 +54,10 @@ export async function resolveSecrets(
   const findings: Finding[] = []
   const files: string[] = []
   const variables: string[] = []
-  for (const { path, scheme, target } of referencesIn(document, root)) {
+  const { references, literals } = secretsIn(document, root)
+  const ofFiles = literals.filter((path) => document.originOf(path).kind === 'file')
+  const literalFiles = [...new Set(ofFiles.map((path) => document.placeOf(path).file))]
+  for (const { path, scheme, target } of references) {
     if (scheme === 'env') {
       variables.push(target)
       const value = lookup(target)
@@ -60,5 +72,5 @@ export async function resolveSecrets(
       files.push(file)
     } else findings.push({ path, message: `cannot read secret file ${file}`, hint: read.why })
   }
-  return { findings, files, variables }
+  return { findings, files, variables, literalFiles }
 }

@@ -1,8 +1,24 @@
+import { stat } from 'node:fs/promises'
+import { printableLine } from '@svc/core'
+import { shellWord } from '../../command-line/installation.ts'
 import type { Check, Verdict } from '../model/subject.ts'
+
+const READABLE_BY_ALL = 0o004
 
 /** Notices about certificates: another check has them. */
 function isOfCertificate(notice: string, certificates: readonly { readonly cert: string }[]): boolean {
   return certificates.some(({ cert }) => notice.includes(cert))
+}
+
+/** Secrets that every user of the machine may read: with that of tokens such a user becomes an administrator. */
+async function openSecrets(files: readonly string[]): Promise<Verdict[]> {
+  const verdicts = files.map(async (file): Promise<Verdict[]> => {
+    const mode = (await stat(file).catch(() => undefined))?.mode ?? 0
+    if ((mode & READABLE_BY_ALL) === 0) return []
+    const message = `${printableLine(file)} holds secrets, and every user of the machine may read it`
+    return [{ status: 'warning', message, remedy: `chmod o-rwx ${shellWord(file)}` }]
+  })
+  return (await Promise.all(verdicts)).flat()
 }
 
 /** The configuration is valid. The same as `svc config check`. */
@@ -18,6 +34,10 @@ export const configurationCheck: Check = {
     const notices = loaded.notices.filter((notice) => !isOfCertificate(notice, loaded.certificates))
     const count = loaded.sites.length
     const summary = `${loaded.files[0] ?? 'no file'}: valid, ${count} ${count === 1 ? 'site' : 'sites'}`
-    return [{ status: 'ok', message: summary }, ...notices.map((message): Verdict => ({ status: 'warning', message }))]
+    return [
+      { status: 'ok', message: summary },
+      ...notices.map((message): Verdict => ({ status: 'warning', message })),
+      ...(await openSecrets(loaded.secretFiles)),
+    ]
   },
 }
