@@ -176,8 +176,10 @@ panelTest('markup in any text of any answer stays text on every page', async ({ 
     await settled(page)
     assert.equal(await page.locator('img').count(), 0, path)
   }
-  await page.goto(`${url}/__svc/admin/sites?q=${encodeURIComponent(HOSTILE)}`)
+  await page.goto(`${url}/__svc/admin/sites`)
   await page.waitForSelector(`td:has-text("shop${HOSTILE}")`)
+  await page.goto(`${url}/__svc/admin/sites?q=${encodeURIComponent(HOSTILE)}`)
+  await page.waitForSelector('text="No site fits the filters."')
   assert.equal(await page.inputValue('[type=search]'), HOSTILE)
   await page.goto(`${url}/__svc/admin/site?id=${encodeURIComponent(HOSTILE)}`)
   await page.waitForSelector(`[role=alert]:has-text("${HOSTILE}")`)
@@ -262,7 +264,7 @@ panelTest('a viewer sees no action, and a tenant_admin its own sites alone', asy
 })
 
 panelTest(
-  'a table of a thousand sites draws those in view, sorts them all, and keeps the order in its address',
+  'a table of a thousand sites draws those in view, loads more at its end, sorts them all, and keeps the order in its address',
   async ({ url, pageOf }) => {
     const page = await pageOf('alice')
     const site = {
@@ -275,12 +277,29 @@ panelTest(
       generation: 1,
     }
     const sites = Array.from({ length: 1000 }, (_, index) => ({ ...site, id: `site-${String(index).padStart(4, '0')}` }))
-    await page.route('**/__svc/admin/api/sites', (route) => route.fulfill({ json: { ok: true, sites } }))
+    // As the server does: words of the query, and pages.
+    await page.route('**/__svc/admin/api/sites*', (route) => {
+      const { searchParams: query } = new URL(route.request().url())
+      const found = sites.filter(({ id }) => id.includes(query.get('q') ?? ''))
+      const start = Number(query.get('cursor') ?? 0)
+      const cursor = start + 300 < found.length ? `${start + 300}` : null
+      const counts = { total: found.length, all: sites.length, cursor }
+      return route.fulfill({ json: { ok: true, sites: found.slice(start, start + 300), ...counts } })
+    })
     await page.goto(`${url}/__svc/admin/sites`)
     await page.waitForSelector('td:has-text("site-0000")')
     assert.ok((await page.locator('tbody tr').count()) < 60)
-    await page.evaluate(`document.querySelector('.table-box').scrollTo(0, 1e6)`)
-    await page.waitForSelector('td:has-text("site-0999")')
+    const toEnd = () => page.evaluate(`document.querySelector('.table-box').scrollTo(0, 1e6)`)
+    await toEnd()
+    await page.waitForSelector('[role=status]:has-text("600 rows loaded")')
+    await page.focus('button:text-is("Load more")')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[role=status]:has-text("900 rows loaded")')
+    await waitFor('the last site to be loaded and in view', async () => {
+      await toEnd()
+      return (await page.locator('td:has-text("site-0999")').count()) === 1
+    })
+    assert.equal(await page.locator('button:text-is("Load more")').count(), 0)
     assert.equal(await page.getAttribute('tr:has(td:has-text("site-0999"))', 'aria-rowindex'), '1001')
     await page.click('th button:text-is("Site")')
     await page.click('th button:has-text("Site")')

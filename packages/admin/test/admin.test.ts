@@ -28,12 +28,27 @@ test('health, configuration, reload and sites are those of the management, for u
   assert.equal((await post('/reload')).json['generation'], 8)
   assert.equal(((await get('/sites')).json['sites'] as unknown[]).length, 3)
   assert.equal((await get('/sites/shop')).json['id'], 'shop')
-  assert.deepEqual((await get('/vhosts')).json, { ok: true, vhosts: [vhost] })
+  assert.deepEqual((await get('/vhosts')).json, { ok: true, vhosts: [vhost], cursor: null })
+})
+
+test('sites are found by words of id, tenant and host names, and by their state, page by page', async () => {
+  const found = async (query: string) => {
+    const { json } = await get(`/sites?${query}`)
+    return [(json['sites'] as { id: string }[]).map(({ id }) => id).join(), json['total'], json['all']]
+  }
+  assert.deepEqual(await found(''), ['shop,blog,blog-old', 3, 3])
+  assert.deepEqual(await found('q=OLD%20www'), ['blog-old', 1, 3])
+  assert.deepEqual(await found('q=acme'), ['shop', 1, 3])
+  assert.deepEqual(await found('state=ok'), ['shop', 1, 3])
+  assert.deepEqual(await found('q=none'), ['', 0, 3])
+  const { json } = await get('/sites?limit=2')
+  assert.deepEqual(await found(`limit=2&cursor=${json['cursor']}`), ['blog-old', 3, 3])
 })
 
 test('routes are listed and a site is flushed by its id, which must be of the tenant', async () => {
   const { json } = await get('/sites/shop/routes')
-  assert.deepEqual(json, { ok: true, routes: [{ pattern: '/', kind: 'page', file: '/srv/shop/app/page.tsx' }], problems: [] })
+  const routes = [{ pattern: '/', kind: 'page', file: '/srv/shop/app/page.tsx' }]
+  assert.deepEqual(json, { ok: true, routes, problems: [], problem_count: 0, cursor: null })
   const flushed = await post('/sites/blog-old/flush')
   assert.deepEqual([flushed.json['layer'], flushed.json['purged'], flushed.json['scope']], ['isolates', 2, { site: 'blog-old' }])
   assert.deepEqual(flushed.plane.calls, [{ flush: 'blog-old' }])

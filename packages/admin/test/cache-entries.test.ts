@@ -47,8 +47,8 @@ test('stored responses are listed by layer, site, tag and prefix', async () => {
 })
 
 test('an entry is shown by its key, in either group', async () => {
-  assert.deepEqual((await get(`${ADMIN}/cache/entries/${key}`)).json, { ok: true, ...shown })
-  assert.deepEqual((await get(`/__svc/obs/cache/entry?layer=isr&key=${key}`)).json, { ok: true, ...shown })
+  assert.deepEqual((await get(`${ADMIN}/cache/entries/${key}`)).json, { ok: true, ...shown, tag_count: 1 })
+  assert.deepEqual((await get(`/__svc/obs/cache/entry?layer=isr&key=${key}`)).json, { ok: true, ...shown, tag_count: 1 })
   const unknown = [`${ADMIN}/cache/entries/xyz`, `/__svc/obs/cache/entry?layer=proxy&key=${key}`, `${ADMIN}/cache/entries/%00`]
   for (const path of unknown) {
     const { status, problem } = await get(path)
@@ -61,6 +61,8 @@ test('a body is for those who administer the site, is cut at 1 MiB, and bytes th
   for (const caller of [userOf('viewer'), machine]) assert.equal((await get(path, { caller })).problem?.code, 'forbidden')
   const text = await get(path, { caller: userOf('tenant_admin') })
   assert.deepEqual(text.json['body'], { encoding: 'utf8', data: '<p>é</p>', is_cut: false })
+  const start = await get(`${path}&body_bytes=3`, { caller: userOf('tenant_admin') })
+  assert.deepEqual(start.json['body'], { encoding: 'utf8', data: '<p>', is_cut: true })
   const plane = new FakePlane()
   plane.body = Buffer.alloc(2 * 1024 * 1024, 0xff)
   const bytes = (await get(path, { plane, caller: userOf('super_admin') })).json['body'] as Record<string, unknown>

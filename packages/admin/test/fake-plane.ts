@@ -189,9 +189,9 @@ export class FakePlane implements ControlPlane {
   readonly alerts = alertsOf(this.calls)
 
   readonly logs: { -readonly [Key in keyof ControlPlane['logs']]: ControlPlane['logs'][Key] } = {
-    page: async (filter, sinceMs, limit) => {
-      this.calls.push({ logs: filter, sinceMs, limit })
-      return { lines: ['{"level":"info","msg":"hello"}', 'no json'], dropped: 3 }
+    page: async (filter, range) => {
+      this.calls.push({ logs: filter, ...range })
+      return { lines: ['{"level":"info","msg":"hello"}', 'no json'], dropped: 3, next: { at: 7, number: 2 } }
     },
     follow: (filter, follower) => {
       this.calls.push({ follow: filter })

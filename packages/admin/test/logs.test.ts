@@ -28,15 +28,25 @@ test('a number of a query has decimal digits only', () => {
 })
 
 test('the logs are read with a minimum level and an inclusive time', async () => {
-  const { json, plane } = await callEndpoint(`${LOGS}?level=warn&site=shop&q=x&since=2026-01-01T00:00:00Z&limit=5`, {
+  const query = 'level=warn&site=shop&q=x&since=2026-01-01T00:00:00Z&limit=5&cursor=9.5_3'
+  const { json, plane } = await callEndpoint(`${LOGS}?${query}`, {
     method: 'GET',
   })
   assert.deepEqual(plane.calls, [
-    { logs: { level: 40, sites: ['shop'], text: 'x' }, sinceMs: Date.parse('2026-01-01T00:00:00Z'), limit: 5 },
+    {
+      logs: { level: 40, sites: ['shop'], text: 'x' },
+      sinceMs: Date.parse('2026-01-01T00:00:00Z'),
+      limit: 5,
+      maxBytes: 64 * 1024,
+      before: { at: 9.5, number: 3 },
+    },
   ])
-  assert.deepEqual(json, { ok: true, lines: [{ level: 'info', msg: 'hello' }, { msg: 'no json' }], dropped: 3 })
+  assert.deepEqual(json, { ok: true, lines: [{ level: 'info', msg: 'hello' }, { msg: 'no json' }], dropped: 3, cursor: '7_2' })
   const unknown = await callEndpoint(`${LOGS}?site=nope`, { method: 'GET' })
   assert.deepEqual([unknown.status, unknown.problem?.code], [404, 'unknown_site'])
+  for (const wrong of ['7', '_7', '7_', 'x_7', '7_x', '1e9e9_7']) {
+    assert.equal((await callEndpoint(`${LOGS}?cursor=${wrong}`, { method: 'GET' })).problem?.code, 'bad_cursor', wrong)
+  }
 })
 
 test('a tenant_admin reads lines of its own sites, and none of the service', async () => {
@@ -45,11 +55,12 @@ test('a tenant_admin reads lines of its own sites, and none of the service', asy
   const asked: LogFilter[] = []
   plane.logs.page = async (filter) => {
     asked.push(filter)
-    return { lines: [], dropped: 0 }
+    return { lines: [], dropped: 0, next: null }
   }
-  await own.logs.page({ level: 0, text: '' }, 0, 1)
-  await own.logs.page({ level: 0, text: '', sites: ['shop', 'blog'] }, 0, 1)
-  await own.logs.page({ level: 0, text: '', sites: ['blog'] }, 0, 1)
+  const range = { sinceMs: 0, limit: 1, maxBytes: 1 }
+  await own.logs.page({ level: 0, text: '' }, range)
+  await own.logs.page({ level: 0, text: '', sites: ['shop', 'blog'] }, range)
+  await own.logs.page({ level: 0, text: '', sites: ['blog'] }, range)
   assert.deepEqual(
     asked.map(({ sites }) => sites),
     [['shop'], ['shop'], []],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { safeNext, withParameter } from '../src/address/router.ts'
-import { matching } from '../src/app/commands.ts'
+import { matching, siteWords } from '../src/app/commands.ts'
 import { urlOf } from '../src/data/api.ts'
 import { waitBeforeTry } from '../src/data/live-stream.ts'
 import { pages } from '../src/pages/pages.ts'
@@ -34,6 +34,13 @@ test('the palette finds commands by all words in any order, and first those that
   assert.deepEqual(labels('nothing'), [])
   const many = Array.from({ length: 1000 }, (_, index) => command('Site', `s${index}`))
   assert.equal(matching(many, 's').length, 50)
+})
+
+test('the server finds sites by the words of a text, or by the host of a URL', () => {
+  assert.equal(siteWords(' https://shop.test:8080/a?b '), 'shop.test')
+  assert.equal(siteWords('Site blog old'), 'blog old')
+  assert.equal(siteWords('sit'), '')
+  assert.equal(siteWords('/a'), '/a')
 })
 
 test('a stream waits longer before each try, up to half a minute, and not all pages equally long', () => {

@@ -30,6 +30,9 @@ const selection = {
   reason: guard.optional(guard.string),
 }
 
+/** The place of a flow in their order. */
+export type FlowPlace = Pick<Flow, 'at' | 'request_id'>
+
 /** Selects flows as they are recorded. */
 export const flowFilter = guard.object(selection)
 export type FlowFilter = Guarded<typeof flowFilter>
@@ -39,9 +42,17 @@ export const flowQuery = guard.object({
   ...selection,
   request_id: guard.optional(guard.string),
   sinceMs: guard.optional(guard.number),
+  /** Flows from this one on are left out. */
+  before: guard.optional(guard.object({ at: guard.string, request_id: guard.string })),
   limit: guard.number,
 })
 export type FlowQuery = Guarded<typeof flowQuery>
+
+/** The order of flows: the newest first. */
+export function newerFirst(one: FlowPlace, other: FlowPlace): number {
+  if (one.at !== other.at) return one.at < other.at ? 1 : -1
+  return one.request_id === other.request_id ? 0 : one.request_id < other.request_id ? 1 : -1
+}
 
 /** True if a flow is one of those that a filter selects. */
 export function isSelected({ site, reason }: Flow, filter: FlowFilter): boolean {

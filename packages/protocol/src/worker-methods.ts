@@ -28,7 +28,7 @@ import {
   requestLimitOrders,
   requestLimitReplies,
 } from './limit-messages.ts'
-import { logBatch, logFilter, logPage } from './log-messages.ts'
+import { logBatch, logFilter, logPage, logQuery } from './log-messages.ts'
 import { maintenanceOrder, override, serverOrder } from './override-messages.ts'
 import { pluginOff, pluginOrder, pluginReport, pluginStatus } from './plugin-messages.ts'
 import { countedClients, sliceOrders, slices, unusedSlices } from './rate-limit-messages.ts'
@@ -289,7 +289,7 @@ export const masterMethods = {
   /** Lines of the worker's log. */
   log: method(logBatch, guard.nothing),
   /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */
-  logs: method(guard.object({ filter: logFilter, since: guard.number, limit: guard.number }), logPage),
+  logs: method(logQuery, logPage),
   /**
    * Sends each line as a chunk from now on, until the call is aborted. Lines that come faster than they are taken are dropped: the body
    * of a chunk without bytes is their number.

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { LogPlace } from '@svc/protocol'
 import { LogStore } from '../src/logs/log-store.ts'
 
-const all = { filter: { level: 0, text: '' }, since: 0, limit: 1_000_000 }
+const all = { filter: { level: 0, text: '' }, sinceMs: 0, limit: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER }
 const line = (text: string, site = '', level = 30, at = 1) => ({ at, level, site, text: JSON.stringify({ msg: text, site }) })
 const messages = (lines: readonly string[]) => lines.map((text): string => JSON.parse(text).msg)
 
@@ -29,12 +30,35 @@ test('lines are selected by level, site, text and time, the newest of them, in o
     messages(store.page({ ...all, filter: { ...all.filter, ...filter }, ...more }).lines)
   assert.deepEqual(texts({}), ['early', 'say "hi"', 'late'])
   assert.deepEqual(texts({}, { limit: 2 }), ['say "hi"', 'late'])
-  assert.deepEqual(texts({}, { since: 20 }), ['say "hi"', 'late'], 'inclusive')
+  assert.deepEqual(texts({}, { sinceMs: 20 }), ['say "hi"', 'late'], 'inclusive')
   assert.deepEqual(texts({ level: 40 }), ['say "hi"', 'late'])
   assert.deepEqual(texts({ sites: ['a'] }), ['early', 'late'])
   assert.deepEqual(texts({ sites: [] }), [])
   assert.deepEqual(texts({ text: 'say "hi' }), ['say "hi"'])
   assert.deepEqual(texts({ text: '.*' }), [], 'no pattern')
+})
+
+test('pages of limited bytes have each line once, also lines of the same time, while others arrive and are dropped', () => {
+  const store = new LogStore({ maxLines: 60, maxChars: 1_000_000 })
+  for (let i = 0; i < 50; i++) store.add(line(`${i} ${'é'.repeat(i)}`, 'a', 30, Math.floor(i / 20)))
+  const found: string[] = []
+  let before: LogPlace | undefined
+  for (let pages = 0; ; pages++) {
+    assert.ok(pages < 50)
+    const { lines, next } = store.page({ ...all, maxBytes: 500, ...(before === undefined ? {} : { before }) })
+    assert.ok(lines.length > 0 && (lines.length === 1 || Buffer.byteLength(lines.join('\n')) <= 500))
+    found.unshift(...messages(lines).map((text) => text.split(' ', 1)[0] ?? ''))
+    if (next === null) break
+    before = next
+    store.add(line('later', 'b', 30, 99))
+  }
+  assert.deepEqual(
+    found.map(Number),
+    Array.from({ length: found.length }, (_, index) => 50 - found.length + index),
+  )
+  assert.ok(found.length > 30, 'no page but those of dropped lines is missing')
+  const [last] = store.page({ ...all, filter: { ...all.filter, sites: ['a'] }, maxBytes: 1, limit: 9 }).lines
+  assert.match(last ?? '', /"49 /, 'a line that is too long for a page is a page')
 })
 
 test('nothing that the unit of a site sends passes for a line of another site or of the service', () => {

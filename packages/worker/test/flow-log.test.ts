@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { FlowPlace } from '@svc/protocol'
 import { ManualClock } from '@svc/testkit'
 import { FlowLog } from '../src/request/flow-log.ts'
 
@@ -46,6 +47,25 @@ test('a site whose requests all fail pushes out its own flows only, and long nam
   assert.equal(found.length, 500)
   assert.equal(log.list({ ...all, sites: ['calm'] }).length, 1)
   assert.ok(JSON.stringify(found[0]).length < 2_000)
+})
+
+test('pages go on behind the last flow of the one before, also among flows of the same time', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const log = new FlowLog()
+  for (let i = 0; i < 25; i++) {
+    log.ended({ ...ended, isFailed: true, requestId: () => `id-${(i * 7) % 25}` })
+    if (i % 10 === 9) t.mock.timers.tick(1)
+  }
+  const found: string[] = []
+  for (let before: FlowPlace | undefined; ; ) {
+    const page = log.list({ limit: 4, ...(before === undefined ? {} : { before }) })
+    if (page.length === 0) break
+    found.push(...page.map(({ request_id: id }) => id))
+    before = page.at(-1)
+    log.ended({ ...ended, isFailed: true, requestId: () => 'later', durationMs: -1 })
+  }
+  assert.equal(new Set(found).size, 25)
+  assert.equal(found.length, 25)
 })
 
 test('stages have bounds too, and the trail of one request does not show in the next', () => {

@@ -23,6 +23,7 @@ import type {
   LogFilter,
   LoginRequest,
   LogPage,
+  LogRange,
   ModulePurge,
   PurgeOutcome,
   purgeOrder,
@@ -315,8 +316,8 @@ export interface Releases {
 
 /** The log lines of all processes. */
 export interface Logs {
-  /** The newest `limit` lines. `sinceMs`: since the epoch, inclusive. Rejects if the master is unreachable. */
-  page(filter: LogFilter, sinceMs: number, limit: number): Promise<LogPage>
+  /** The newest lines of a range, as many as have room. Rejects if the master is unreachable. */
+  page(filter: LogFilter, range: LogRange): Promise<LogPage>
   /** Passes on lines as they are written, until the returned function is called. */
   follow(filter: LogFilter, follower: Follower<string>): () => void
 }

@@ -109,7 +109,7 @@ function ofOwnSites<Item extends { readonly site: string | null }>(own: Sites, i
 function logsFor(logs: Logs, own: Sites): Logs {
   const ofOwn = (filter: LogFilter): LogFilter => ({ ...filter, sites: ownAmong(own, filter.sites) })
   return {
-    page: (filter, sinceMs, limit) => logs.page(ofOwn(filter), sinceMs, limit),
+    page: (filter, range) => logs.page(ofOwn(filter), range),
     follow: (filter, follower) => logs.follow(ofOwn(filter), follower),
   }
 }

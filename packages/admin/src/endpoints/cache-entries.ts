@@ -3,11 +3,13 @@ import * as z from 'zod/mini'
 import type { ControlPlane, EntryLayer, StoredResponse } from '../contract/control-plane.ts'
 import { type EndpointResult, ok } from '../contract/endpoint.ts'
 import { requireSite } from '../contract/own-sites.ts'
+import { fitting, fittingPage } from '../contract/pages.ts'
 import { digits, success, text, urlPath } from '../contract/schemas.ts'
 import { AdminError } from '../errors/errors.ts'
 
 /** Longer bodies are cut. */
-const MAX_BODY_BYTES = 1024 * 1024
+export const MAX_BODY_BYTES = 1024 * 1024
+const MAX_TAG_BYTES = 36 * 1024
 const DEFAULT_LIMIT = 100
 /** Tags of an entry in a listing; the entry itself shows all. */
 const MAX_LISTED_TAGS = 20
@@ -60,6 +62,7 @@ export const listingResponse = () =>
 export const entryResponse = () =>
   success({
     ...entryFields(),
+    tag_count: z.int().check(z.describe('All tags, listed or not: at most 36 KiB of them are.')),
     body: z.optional(z.object({ encoding: z.enum(['utf8', 'base64']), data: z.string(), is_cut: z.boolean() })),
   })
 
@@ -96,25 +99,38 @@ export async function entriesPage(
   // One that no page has had must not look like the first page.
   if (after !== undefined && !CURSORS[store].test(after)) throw new AdminError('BAD_CURSOR', {})
   const labels = site === undefined ? undefined : [requireSite(plane.sites, site).label]
-  const { entries, cursor, missing } = await plane.entries.list({ layer: store, labels, tag, prefix, limit, cursor: after })
-  const listed = entries.map((entry) => shown(plane, { ...entry, tags: entry.tags.slice(0, MAX_LISTED_TAGS) }))
-  return ok({ entries: listed, cursor, is_partial: missing.length > 0, missing })
+  const absent = new Set<string>()
+  const { rows, cursor } = await fittingPage(limit, async (fewer) => {
+    const page = await plane.entries.list({ layer: store, labels, tag, prefix, limit: fewer, cursor: after })
+    for (const worker of page.missing) absent.add(worker)
+    const listed = page.entries.map((entry) => shown(plane, { ...entry, tags: entry.tags.slice(0, MAX_LISTED_TAGS) }))
+    return { rows: listed, cursor: page.cursor }
+  })
+  return ok({ entries: rows, cursor, is_partial: absent.size > 0, missing: [...absent] })
 }
 
 /** Answers one entry; with its body only those who administer its site. */
 export async function entryAnswer(
   plane: ControlPlane,
   entry: StoredResponse,
-  wanted: { readonly hasBody: boolean; readonly caller: Caller },
+  wanted: { readonly hasBody: boolean; readonly maxBytes?: number | undefined; readonly caller: Caller },
 ): Promise<EndpointResult> {
-  if (!wanted.hasBody) return ok(shown(plane, entry))
+  const tags = fitting(entry.tags, MAX_TAG_BYTES)
+  const facts = { ...shown(plane, { ...entry, tags }), tag_count: entry.tags.length }
+  if (!wanted.hasBody) return ok(facts)
   if (decideAccess({ access: 'tenant_admin', isForTenants: true }, wanted.caller) !== 'allow') {
     return { problem: { status: 403, code: 'forbidden', detail: 'The body of an entry needs the role tenant_admin.' } }
   }
-  const bytes = await plane.entries.body(entry.layer, entry.key, MAX_BODY_BYTES + 1)
+  const { maxBytes = MAX_BODY_BYTES } = wanted
+  const bytes = await plane.entries.body(entry.layer, entry.key, maxBytes + 1)
   if (bytes === undefined) throw unknownEntry(publicKey(entry))
-  const data = Buffer.from(bytes.subarray(0, MAX_BODY_BYTES))
-  const encoding = Buffer.from(data.toString()).equals(data) ? 'utf8' : 'base64'
-  const body = { encoding, data: data.toString(encoding), is_cut: bytes.byteLength > MAX_BODY_BYTES }
-  return ok({ ...shown(plane, entry), body })
+  return ok({ ...facts, body: { ...textOf(bytes.subarray(0, maxBytes)), is_cut: bytes.byteLength > maxBytes } })
+}
+
+/** A body as text, or in base64 if it is none, or one that JSON would make longer than that. */
+function textOf(bytes: Uint8Array): { readonly encoding: 'utf8' | 'base64'; readonly data: string } {
+  const data = Buffer.from(bytes)
+  const text = data.toString()
+  const isText = Buffer.from(text).equals(data) && JSON.stringify(text).length <= 2 * data.byteLength + 2
+  return isText ? { encoding: 'utf8', data: text } : { encoding: 'base64', data: data.toString('base64') }
 }

@@ -3,6 +3,7 @@ import type { IssueReply, SessionRecord } from '@svc/protocol'
 import * as z from 'zod/mini'
 import type { Sessions } from '../contract/control-plane.ts'
 import { type EndpointRequest, type EndpointResult, ok } from '../contract/endpoint.ts'
+import { cursorField } from '../contract/pages.ts'
 import { success } from '../contract/schemas.ts'
 import { AdminError } from '../errors/errors.ts'
 
@@ -12,7 +13,7 @@ type Refusal = NonNullable<IssueReply['refused']>
 const shownUser = z.object({ username: z.string(), role: z.string(), tenant_id: z.nullable(z.string()) })
 
 /** Users in responses. */
-export const usersResponse = () => success({ users: z.array(shownUser) })
+export const usersResponse = () => success({ users: z.array(shownUser), cursor: cursorField() })
 /** The session of the caller. */
 export const sessionResponse = () => success({ user: shownUser, expires_at: z.iso.datetime() })
 /** A session that begins. */

@@ -60,8 +60,15 @@ export const vhostSchema = () => {
   })
 }
 
+interface SiteFacts extends Pick<SiteSummary, 'id' | 'label' | 'hostnames' | 'root'> {
+  readonly process: string
+  readonly tenant: string | null
+  readonly state: string
+  readonly generation: number
+}
+
 /** Sites as listings show them, with the state that the master reports. */
-export async function siteFacts({ sites }: ControlPlane, listed: readonly SiteSummary[]): Promise<Record<string, unknown>[]> {
+export async function siteFacts({ sites }: ControlPlane, listed: readonly SiteSummary[]): Promise<SiteFacts[]> {
   const states = await sites.states()
   const generation = sites.generation()
   return listed.map(({ id, label, hostnames, root, tenant }) => {

@@ -14,6 +14,7 @@ import { certs } from '../endpoints/admin/certs.ts'
 import { configDiff } from '../endpoints/admin/config/diff.ts'
 import { configValues } from '../endpoints/admin/config/values.ts'
 import { upload } from '../endpoints/admin/deploys/upload.ts'
+import { adminReleases } from '../endpoints/admin/deploys.ts'
 import { oneFlow } from '../endpoints/admin/flows/[request_id].ts'
 import { flowStream } from '../endpoints/admin/flows/stream.ts'
 import { flows } from '../endpoints/admin/flows.ts'
@@ -35,6 +36,8 @@ import { sessions } from '../endpoints/admin/sessions.ts'
 import { flushSite } from '../endpoints/admin/sites/[id]/flush.ts'
 import { maintenance } from '../endpoints/admin/sites/[id]/maintenance.ts'
 import { siteRoutes } from '../endpoints/admin/sites/[id]/routes.ts'
+import { adminSiteDetails } from '../endpoints/admin/sites/[id].ts'
+import { adminSites } from '../endpoints/admin/sites.ts'
 import { runTask } from '../endpoints/admin/tasks/[name]/run.ts'
 import { taskRuns } from '../endpoints/admin/tasks/[name]/runs.ts'
 import { changeTask } from '../endpoints/admin/tasks/[name].ts'
@@ -129,10 +132,7 @@ const administered: readonly Endpoint[] = (
     [isolates, 'isolates', 'viewer'],
     [config, 'config', 'super_admin'],
     [reload, 'reload', 'super_admin'],
-    [sites, 'sites', 'viewer'],
-    [siteDetails, 'sites/:id', 'viewer'],
     [deploy, 'deploys', 'tenant_admin'],
-    [releases, 'deploys', 'viewer'],
     [rollback, 'deploys/rollback', 'tenant_admin'],
   ] as const
 ).map(([one, path, access]) => ({ ...one, path: `/__svc/admin/api/${path}`, group: 'admin', access }))
@@ -177,6 +177,9 @@ const fixed: readonly Endpoint[] = [
 
   panelPurgeL0,
   ...administered,
+  adminSites,
+  adminSiteDetails,
+  adminReleases,
   upload,
   purgeByTag,
   cacheCount,

@@ -1,8 +1,11 @@
 import { useId, useMemo, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../components/dialog.tsx'
-import type { SiteFacts } from '../data/answers.ts'
-import { useResource } from '../data/use-resource.ts'
-import { type Command, matching } from './commands.ts'
+import type { SiteFacts, SitePage } from '../data/answers.ts'
+import { usePages } from '../data/use-pages.ts'
+import { type Command, matching, siteWords } from './commands.ts'
+
+/** Sites that are asked for at a time. */
+const SITES = 50
 
 interface CommandPaletteProps {
   readonly commands: readonly Command[]
@@ -18,12 +21,13 @@ export function CommandPalette({ commands, askedFor, onSite, onClose }: CommandP
   const list = useRef<HTMLDivElement>(null)
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const { data } = useResource<{ readonly sites: readonly SiteFacts[] }>('/admin/api/sites')
+  const query = { q: siteWords(text), limit: SITES }
+  const { data } = usePages('/admin/api/sites', (page: SitePage) => page.sites, { query, keepsRows: true })
   const all = useMemo(() => {
-    const sites = data?.sites ?? []
+    const sites = data?.rows ?? []
     return [...commands, ...sites.map((site) => ({ kind: 'Site', label: site.id, run: () => onSite(site.id) }))]
   }, [commands, data, onSite])
-  const found = [...askedFor(text.trim(), data?.sites ?? []), ...matching(all, text)]
+  const found = [...askedFor(text.trim(), data?.rows ?? []), ...matching(all, text)]
   const run = (command: Command | undefined) => {
     if (command === undefined) return
     onClose()

@@ -8,6 +8,14 @@ export interface Command {
 
 const MAX_SHOWN = 50
 
+/** The words of a text by which the server finds sites: the host of a URL, or all but those of the kind "Site". */
+export function siteWords(text: string): string {
+  const url = /^https?:/i.test(text.trim()) ? URL.parse(text.trim()) : null
+  if (url !== null) return url.hostname
+  const words = text.toLowerCase().split(/\s+/)
+  return words.filter((word) => !'site'.includes(word)).join(' ')
+}
+
 /** Commands that contain all words, those that begin with the text first. */
 export function matching(commands: readonly Command[], text: string): Command[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)

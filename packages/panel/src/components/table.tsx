@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useParameter } from '../address/router.ts'
+import type { More } from '../data/use-pages.ts'
+import { MoreRows } from './more-rows.tsx'
 import { Skeleton } from './skeleton.tsx'
 import { rowsInView } from './virtual-rows.ts'
 
@@ -27,6 +29,8 @@ interface TableProps<Row> {
   /** Undefined: they are on their way. */
   readonly rows: readonly Row[] | undefined
   readonly keyOf: (row: Row) => string
+  /** Rows that are not loaded yet: those in view are, and all if the table is sorted. */
+  readonly more?: More | undefined
   /** Shown without rows. */
   readonly empty: ComponentChildren
   /** Parameter of the address that keeps the order: name of a column, "-" before it for descending. @default "sort" */
@@ -55,66 +59,83 @@ function useSorted<Row>({ columns, rows = [], sortName = 'sort' }: Pick<TablePro
   }, [rows, by, direction])
   const toggle = (column: string) => setOrder(column === name && direction === 1 ? `-${column}` : column)
   const stateOf = (column: string) => (column !== name ? undefined : direction === 1 ? 'ascending' : 'descending')
-  return { sorted, toggle, stateOf } as const
+  return { sorted, toggle, stateOf, isSorted: by !== undefined } as const
 }
 
 /** A table of any number of rows, sorted by its head. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, empty } = props
-  const { sorted, toggle, stateOf } = useSorted(props)
+  const { label, columns, rows, keyOf, empty, more } = props
+  const { sorted, toggle, stateOf, isSorted } = useSorted(props)
   const [scroll, setScroll] = useState({ top: 0, height: 600 })
-  if (rows === undefined) return <Skeleton rows={5} label={`Loading: ${label}`} />
-  if (rows.length === 0) return <>{empty}</>
   const isVirtual = sorted.length > MAX_DRAWN
   const { first, end } = isVirtual
     ? rowsInView({ ...scroll, rowHeight: ROW_HEIGHT, count: sorted.length })
     : { first: 0, end: sorted.length }
+  const isMoreWanted = more?.isLoading === false && (isSorted || end === sorted.length)
+  useEffect(() => {
+    if (isMoreWanted) more?.load()
+  }, [isMoreWanted, sorted.length])
+  if (rows === undefined) return <Skeleton rows={5} label={`Loading: ${label}`} />
+  if (rows.length === 0 && more === undefined) return <>{empty}</>
   const onScroll = ({ currentTarget: { scrollTop: top, clientHeight: height } }: { readonly currentTarget: HTMLElement }) =>
     setScroll({ top, height })
   const classOf = ({ isFigure, isMinor, isWide, isAction }: Column<Row>) =>
     `${isFigure ? 'figure' : ''} ${isMinor ? 'minor' : ''} ${isWide ? 'wide' : ''} ${isAction ? 'action' : ''}`
   return (
-    <section
-      class={`table-box ${isVirtual ? 'table-virtual' : ''}`}
-      aria-label={`${label}: table`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
-      tabIndex={0}
-      onScroll={isVirtual ? onScroll : undefined}
-    >
-      <table aria-rowcount={sorted.length + 1}>
-        <caption class="hidden">{label}</caption>
-        <thead>
-          <tr aria-rowindex={1}>
-            {columns.map((column) => (
-              <th key={column.name} scope="col" class={classOf(column)} aria-sort={stateOf(column.name)}>
-                {column.sortBy === undefined ? (
-                  column.title
-                ) : (
-                  <button type="button" class="sort" onClick={() => toggle(column.name)}>
-                    {column.title}
-                    <SortArrow order={stateOf(column.name)} />
-                  </button>
-                )}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          <Gap rows={first} />
-          {sorted.slice(first, end).map((row, index) => (
-            <tr key={keyOf(row)} aria-rowindex={first + index + 2}>
+    <>
+      <section
+        class={`table-box ${isVirtual ? 'table-virtual' : ''}`}
+        aria-label={`${label}: table`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+        tabIndex={0}
+        onScroll={isVirtual ? onScroll : undefined}
+      >
+        <table aria-rowcount={more === undefined ? sorted.length + 1 : -1}>
+          <caption class="hidden">{label}</caption>
+          <thead>
+            <tr aria-rowindex={1}>
               {columns.map((column) => (
-                <td key={column.name} class={classOf(column)}>
-                  {column.cell(row)}
-                </td>
+                <th key={column.name} scope="col" class={classOf(column)} aria-sort={stateOf(column.name)}>
+                  {column.sortBy === undefined ? (
+                    column.title
+                  ) : (
+                    <button type="button" class="sort" onClick={() => toggle(column.name)}>
+                      {column.title}
+                      <SortArrow order={stateOf(column.name)} />
+                    </button>
+                  )}
+                </th>
               ))}
             </tr>
-          ))}
-          <Gap rows={sorted.length - end} />
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody>
+            <Gap rows={first} />
+            {sorted.slice(first, end).map((row, index) => (
+              <tr key={keyOf(row)} aria-rowindex={first + index + 2}>
+                {columns.map((column, place) => (
+                  <td key={column.name} class={classOf(column)}>
+                    {column.cell(row)}
+                    {place === 0 && isCut(row) && <Cut />}
+                  </td>
+                ))}
+              </tr>
+            ))}
+            <Gap rows={sorted.length - end} />
+          </tbody>
+        </table>
+      </section>
+      <MoreRows more={more} count={sorted.length} />
+    </>
   )
+}
+
+/** True if the server has cut the texts of a row. */
+function isCut(row: unknown): boolean {
+  return typeof row === 'object' && row !== null && 'is_cut' in row && row.is_cut === true
+}
+
+function Cut() {
+  return <small title="Its texts and lists are too long to be shown whole."> (cut)</small>
 }
 
 function SortArrow({ order }: { readonly order: keyof typeof arrows | undefined }) {

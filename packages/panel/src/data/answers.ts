@@ -1,4 +1,5 @@
-import type { AlertReport, AnalyticsReport } from '@svc/protocol'
+import type { AlertReport, AnalyticsReport, SloStatus } from '@svc/protocol'
+import type { ListPage } from './page-loader.ts'
 
 /** A site as `GET sites` lists it. */
 export interface SiteFacts {
@@ -26,6 +27,7 @@ export interface SiteDetails extends SiteFacts {
     /** Declared storage of its responses. */
     readonly cache?: { readonly mode: 'never' | 'until_purged' | 'timed'; readonly secs?: number }
   }> | null
+  /** The first ones, as of routes and isolates. */
   readonly problems: readonly string[]
   readonly isolates: ReadonlyArray<{
     readonly host: string
@@ -37,6 +39,17 @@ export interface SiteDetails extends SiteFacts {
     readonly requests: number
   }>
   readonly cache: { readonly isr: StoreShare; readonly proxy: StoreShare }
+  /** True if there are more routes, problems or isolates. */
+  readonly is_partial: boolean
+}
+
+/** `GET sites`. */
+export interface SitePage extends ListPage {
+  readonly sites: readonly SiteFacts[]
+  /** Sites that fit the query. */
+  readonly total: number
+  /** Sites that the user may read. */
+  readonly all: number
 }
 
 /** `GET deploys?site=`. */
@@ -56,6 +69,18 @@ export interface Analytics extends AnalyticsReport {
 
 /** `GET obs/alerts`. */
 export type Alert = AlertReport['alerts'][number]
+
+export interface AlertPage extends ListPage {
+  readonly evaluated_at: string | null
+  readonly alerts: readonly Alert[]
+  /** Alerts on all pages. */
+  readonly total: number
+}
+
+/** `GET obs/slos`. */
+export interface SloPage extends ListPage {
+  readonly slos: readonly SloStatus[]
+}
 
 /** `GET obs/changes`. */
 export interface Changes {

@@ -1,6 +1,7 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useState } from 'preact/hooks'
 import { ApiError, type Query, urlOf } from './api.ts'
 import { useServices } from './services.ts'
+import { useRepeated } from './use-repeated.ts'
 
 /** Something of the server that a component shows. */
 export interface Resource<Data> {
@@ -14,7 +15,8 @@ export interface Resource<Data> {
   readonly reload: () => void
 }
 
-interface ResourceOptions {
+/** How something is asked for. */
+export interface ResourceOptions {
   readonly query?: Query
   /** Asks again after each such time while the page is visible. @default never */
   readonly everyMs?: number
@@ -34,41 +36,20 @@ export function useResource<Data>(path: string, { query, everyMs, isWanted = tru
   const { api } = useServices()
   const url = urlOf(path, query)
   const [loaded, setLoaded] = useState<Loaded<Data>>({ url })
-  const ask = useRef<() => void>(() => undefined)
-  useEffect(() => {
-    if (!isWanted) return
-    const abort = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let isAsking = false
-    const load = async () => {
-      if (isAsking) return
-      isAsking = true
-      clearTimeout(timer)
+  const load = useCallback(
+    async (signal: AbortSignal) => {
       try {
-        const data = await api.get<Data>(url.slice('/__svc'.length), undefined, abort.signal)
+        const data = await api.get<Data>(url.slice('/__svc'.length), undefined, signal)
         setLoaded({ url, data, atMs: Date.now() })
       } catch (error) {
-        if (abort.signal.aborted) return
+        if (signal.aborted) return
         if (!(error instanceof ApiError)) throw error
         setLoaded((known) => (known.url === url ? { ...known, error } : { url, error }))
       }
-      isAsking = false
-      if (everyMs !== undefined && !abort.signal.aborted) timer = setTimeout(() => void loadIfVisible(), everyMs)
-    }
-    const loadIfVisible = async () => {
-      if (document.visibilityState === 'visible') await load()
-    }
-    const onVisible = () => void (everyMs === undefined ? undefined : loadIfVisible())
-    ask.current = () => void load()
-    document.addEventListener('visibilitychange', onVisible)
-    void load()
-    return () => {
-      document.removeEventListener('visibilitychange', onVisible)
-      clearTimeout(timer)
-      abort.abort()
-    }
-  }, [api, url, everyMs, isWanted])
-  const reload = useCallback(() => ask.current(), [])
+    },
+    [api, url],
+  )
+  const reload = useRepeated(load, { everyMs, isWanted })
   const { data, error, atMs } = loaded.url === url ? loaded : {}
   return { data, error, staleSinceMs: error === undefined ? undefined : atMs, reload }
 }

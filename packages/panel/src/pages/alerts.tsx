@@ -6,8 +6,8 @@ import { Section } from '../components/section.tsx'
 import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
-import type { Alert } from '../data/answers.ts'
-import { useResource } from '../data/use-resource.ts'
+import type { Alert, AlertPage, SloPage } from '../data/answers.ts'
+import { usePages } from '../data/use-pages.ts'
 import { counted } from '../format/quantity.ts'
 import { AlertList } from '../panels/alert-list.tsx'
 
@@ -101,10 +101,8 @@ const sloColumns: readonly Column<SloStatus>[] = [
 
 /** Service level objectives with their burn rates, and all alerts. */
 export default function AlertsPage() {
-  const alerts = useResource<{ readonly evaluated_at: string | null; readonly alerts: readonly Alert[] }>('/obs/alerts', {
-    everyMs: EVERY_MS,
-  })
-  const slos = useResource<{ readonly slos: readonly SloStatus[] }>('/obs/slos', { everyMs: EVERY_MS })
+  const alerts = usePages('/obs/alerts', (page: AlertPage) => page.alerts, { everyMs: EVERY_MS })
+  const slos = usePages('/obs/slos', (page: SloPage) => page.slos, { everyMs: EVERY_MS })
   const none = (
     <Empty title="There are no objectives.">
       <code>[[obs.slos]]</code> of the configuration defines them.
@@ -114,12 +112,12 @@ export default function AlertsPage() {
     <>
       <Section title="Not ok">
         <Loaded resource={alerts} doing="load the alerts" rows={3}>
-          {({ alerts: rows, evaluated_at: at }) => {
+          {({ first: { evaluated_at: at, total }, rows }) => {
             const troubles = rows.filter(({ state, silence }) => state !== 'ok' || silence !== null)
             return (
               <>
                 {troubles.length === 0 ? (
-                  <Empty title="No alert fires.">{counted(rows.length, 'alert')} watched.</Empty>
+                  <Empty title="No alert fires.">{counted(total, 'alert')} watched.</Empty>
                 ) : (
                   <AlertList alerts={troubles} onChanged={alerts.reload} />
                 )}
@@ -133,12 +131,13 @@ export default function AlertsPage() {
       </Section>
       <Section title="Objectives">
         <Loaded resource={slos} doing="load the objectives">
-          {({ slos: rows }) => (
+          {({ rows }) => (
             <>
               <Table
                 label="Objectives"
                 columns={sloColumns}
                 rows={rows}
+                more={slos.more}
                 keyOf={({ name }) => name}
                 empty={none}
                 sortName="slos"
@@ -159,11 +158,12 @@ export default function AlertsPage() {
       </Section>
       <Section title="Ok">
         <Loaded resource={alerts} doing="load the alerts" rows={6}>
-          {({ alerts: rows }) => (
+          {({ rows }) => (
             <Table
               label="Alerts that are ok"
               columns={alertColumns}
               rows={rows.filter(({ state, silence }) => state === 'ok' && silence === null)}
+              more={alerts.more}
               keyOf={({ name, site, subject }) => `${name} ${site} ${subject}`}
               empty={<Empty title="No alert is ok.">The server evaluates them from half a minute after its start.</Empty>}
               sortName="alerts"

@@ -16,9 +16,12 @@ import { sitePath } from '../data/answers.ts'
 import type { Api, Query } from '../data/api.ts'
 import { useMayChange, useServices } from '../data/services.ts'
 import { useResource } from '../data/use-resource.ts'
+import { quantity } from '../format/quantity.ts'
 import { type PurgeAnswer, purgePath, purgeResult, purgeTag } from '../panels/purge-actions.ts'
 
 const PAGE = 100
+/** Bytes of a body that are shown. */
+const BODY_BYTES = 16 * 1024
 
 interface Entry {
   readonly key: string
@@ -191,12 +194,18 @@ function OtherLayers({ query }: { readonly query: Query }) {
   )
 }
 
+interface OneEntryAnswer extends Entry {
+  /** All tags, listed or not. */
+  readonly tag_count: number
+  readonly body?: { readonly data: string; readonly encoding: string; readonly is_cut: boolean }
+}
+
 function OneEntry({ id, close }: { readonly id: string; readonly close: () => void }) {
   const { api } = useServices()
   const mayRead = useMayChange('tenant_admin')
   const path = `/admin/api/cache/entries/${encodeURIComponent(id)}`
-  const entry = useResource<Entry & { readonly body?: { readonly data: string; readonly encoding: string } }>(path, {
-    query: { body: mayRead ? '1' : undefined },
+  const entry = useResource<OneEntryAnswer>(path, {
+    query: mayRead ? { body: '1', body_bytes: BODY_BYTES } : {},
   })
   return (
     <Section
@@ -215,6 +224,11 @@ function OneEntry({ id, close }: { readonly id: string; readonly close: () => vo
           <>
             <EntryFacts entry={facts} />
             <CodeBlock label="Entry as JSON" text={JSON.stringify(facts, null, 2)} />
+            {body?.is_cut === true && (
+              <p class="hint">
+                The first {quantity(BODY_BYTES, 'bytes').text} of the body: <code>curl</code> gets the whole response.
+              </p>
+            )}
             {body !== undefined && <CodeBlock label={`Body (${body.encoding})`} text={body.data} />}
           </>
         )}
@@ -223,7 +237,7 @@ function OneEntry({ id, close }: { readonly id: string; readonly close: () => vo
   )
 }
 
-function EntryFacts({ entry }: { readonly entry: Entry }) {
+function EntryFacts({ entry }: { readonly entry: Omit<OneEntryAnswer, 'body'> }) {
   const { site, host, status, tags, bytes, hits, stored_at: stored, fresh_until: fresh, stale_until: stale } = entry
   const facts = [
     ['Site', site === null ? (host ?? 'none') : <Link href={sitePath(site)}>{site}</Link>],
@@ -234,7 +248,7 @@ function EntryFacts({ entry }: { readonly entry: Entry }) {
     ['Stale until', stale === null ? 'always' : <Time at={stale} />],
     ['Size', <Quantity value={bytes} unit="bytes" />],
     ['Hits', <Quantity value={hits} unit="count" />],
-    ['Tags', tags.join(', ') || 'none'],
+    ['Tags', `${tags.join(', ') || 'none'}${tags.length < entry.tag_count ? ` and ${entry.tag_count - tags.length} more` : ''}`],
   ] as const
   return (
     <dl class="facts">

@@ -6,8 +6,9 @@ import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 
 const EVERY_MS = 30_000
 
@@ -20,6 +21,10 @@ interface Certificate {
   readonly not_after: string | null
   readonly file: string | null
   readonly reason: string | null
+}
+
+interface CertificatePage extends ListPage {
+  readonly certs: readonly Certificate[]
 }
 
 const sources = { file: 'file', acme: 'automatic', self_signed: 'self-signed' } as const
@@ -75,15 +80,16 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Certificate>[
 /** Certificates in service, and hosts that wait for one. */
 export default function Certificates() {
   const { api } = useServices()
-  const certs = useResource<{ readonly certs: readonly Certificate[] }>('/admin/api/certs', { everyMs: EVERY_MS })
+  const certs = usePages('/admin/api/certs', ({ certs: rows }: CertificatePage) => rows, { everyMs: EVERY_MS })
   return (
     <Section title="All certificates">
       <Loaded resource={certs} doing="load the certificates">
-        {({ certs: rows }) => (
+        {({ rows }) => (
           <Table
             label="Certificates"
             columns={columnsFor(api, certs.reload)}
             rows={rows}
+            more={certs.more}
             keyOf={({ names, file }) => `${names.join()} ${file}`}
             empty={
               <Empty title="No certificate is in use.">

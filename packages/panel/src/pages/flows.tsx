@@ -13,6 +13,8 @@ import { StreamStatus } from '../components/stream-status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import { Waterfall } from '../components/waterfall.tsx'
+import type { ListPage } from '../data/page-loader.ts'
+import { usePages } from '../data/use-pages.ts'
 import { useResource } from '../data/use-resource.ts'
 import { useReloadAfterGap, useStream } from '../data/use-stream.ts'
 import { counted } from '../format/quantity.ts'
@@ -21,11 +23,11 @@ import { factsOf, Level, type Line } from '../panels/log-lines.tsx'
 /** Those that were recorded while the page is open. */
 const KEPT = 500
 
-/** Of the list at first: an answer stays small. */
+/** Requests of a page of the list. */
 const LISTED = 80
 const MINUTE_MS = 60_000
 
-interface FlowPage {
+interface FlowPage extends ListPage {
   readonly flows: readonly Flow[]
   readonly is_partial: boolean
 }
@@ -94,7 +96,9 @@ export default function Flows() {
   const [follow] = useParameter('follow', 'yes')
   const [time] = useParameter('time')
   const since = useMemo(() => (time === '' ? undefined : new Date(Date.now() - Number(time) * MINUTE_MS).toISOString()), [time])
-  const flows = useResource<FlowPage>('/admin/api/flows', { query: { site, reason, since, limit: LISTED } })
+  const flows = usePages('/admin/api/flows', (page: FlowPage) => page.flows, {
+    query: { site, reason, since, limit: LISTED },
+  })
   const isWanted = follow === 'yes'
   const { state, messages, missed } = useStream<Flow>('/admin/api/flows/stream', {
     query: { site, reason },
@@ -121,7 +125,7 @@ export default function Flows() {
           {missed > 0 && ` ${counted(missed, 'request')} left out: they came too fast.`}
         </p>
         <Loaded resource={flows} doing="load the recorded requests" rows={8}>
-          {({ flows: rows, is_partial: isPartial }) => (
+          {({ first: { is_partial: isPartial }, rows }) => (
             <>
               {isPartial && (
                 <p role="status">
@@ -132,6 +136,7 @@ export default function Flows() {
                 label="Recorded requests"
                 columns={columnsFor(open)}
                 rows={newestFirst(messages, rows)}
+                more={flows.more}
                 keyOf={({ request_id: id }) => id}
                 empty={
                   <Empty title="No request is recorded.">

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import { useParameter } from '../address/router.ts'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Empty } from '../components/empty.tsx'
@@ -7,13 +8,15 @@ import { Section } from '../components/section.tsx'
 import { StreamStatus } from '../components/stream-status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
-import { useResource } from '../data/use-resource.ts'
+import type { ListPage } from '../data/page-loader.ts'
+import { usePages } from '../data/use-pages.ts'
 import { useReloadAfterGap, useStream } from '../data/use-stream.ts'
 import { counted } from '../format/quantity.ts'
 import { factsOf, Level, type Line } from '../panels/log-lines.tsx'
 
-/** Lines of the page, live ones and listed ones together. */
+/** Lines that came while the page is open. */
 const KEPT = 1_000
+/** Lines of a page of the list. */
 const LISTED = 150
 
 const levels = [
@@ -28,18 +31,35 @@ const following = [
   ['no', 'paused'],
 ] as const
 
+interface LinePage extends ListPage {
+  /** The oldest first. */
+  readonly lines: readonly Line[]
+  readonly dropped: number
+}
+
 interface NumberedLine {
   readonly line: Line
   readonly text: string
 }
 
+/** Lines with their texts. The text of a line is made once: the page is drawn often. */
+function useTexts(): (lines: readonly Line[]) => readonly NumberedLine[] {
+  const texts = useRef(new WeakMap<Line, NumberedLine>())
+  return (lines) =>
+    lines.map((line) => {
+      const known = texts.current.get(line) ?? { line, text: JSON.stringify(line) }
+      texts.current.set(line, known)
+      return known
+    })
+}
+
 /** New ones before those that were listed, each once. */
-function newestFirst(live: readonly Line[], listed: readonly Line[]): readonly NumberedLine[] {
-  const lines = new Map<string, Line>()
-  for (const line of [...live, ...listed]) lines.set(JSON.stringify(line), line)
-  return Array.from(lines, ([text, line]) => ({ text, line }))
-    .sort((one, other) => (other.line.time ?? '').localeCompare(one.line.time ?? ''))
-    .slice(0, KEPT)
+function newestFirst(live: readonly NumberedLine[], listed: readonly NumberedLine[]): readonly NumberedLine[] {
+  const lines = new Map<string, NumberedLine>()
+  for (const one of [...live, ...listed]) if (!lines.has(one.text)) lines.set(one.text, one)
+  return [...lines.values()].sort(({ line: { time: one = '' } }, { line: { time: other = '' } }) =>
+    one < other ? 1 : one > other ? -1 : 0,
+  )
 }
 
 function columnsFor(open: (text: string) => void): readonly Column<NumberedLine>[] {
@@ -76,9 +96,8 @@ export default function Logs() {
   const [follow] = useParameter('follow', 'yes')
   const [line, open] = useParameter('line')
   const query = { level, site, q }
-  const listed = useResource<{ readonly lines: readonly Line[]; readonly dropped: number }>('/obs/logs', {
-    query: { ...query, limit: LISTED },
-  })
+  const listed = usePages('/obs/logs', ({ lines }: LinePage) => lines.toReversed(), { query: { ...query, limit: LISTED } })
+  const numbered = useTexts()
   const isWanted = follow === 'yes'
   const { state, messages, missed } = useStream<Line>('/obs/logs/stream', { query, keep: KEPT, isWanted })
   useReloadAfterGap(state, listed.reload)
@@ -112,13 +131,14 @@ export default function Logs() {
           {missed > 0 && ` ${counted(missed, 'line')} left out: they came too fast.`}
         </p>
         <Loaded resource={listed} doing="load the lines" rows={8}>
-          {({ lines, dropped }) => (
+          {({ first: { dropped }, rows }) => (
             <>
               {dropped > 0 && <p>{counted(dropped, 'line')} dropped by processes that logged too much.</p>}
               <Table
                 label="Log lines"
                 columns={columnsFor(open)}
-                rows={newestFirst(messages, lines)}
+                rows={newestFirst(numbered(messages), numbered(rows))}
+                more={listed.more}
                 keyOf={({ text }) => text}
                 empty={<Empty title="No line fits.">The newest lines of all processes appear here as they are written.</Empty>}
               />

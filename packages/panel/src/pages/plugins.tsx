@@ -6,8 +6,9 @@ import { Section } from '../components/section.tsx'
 import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 
 const EVERY_MS = 10_000
 
@@ -25,6 +26,10 @@ interface Plugin {
 }
 
 const tones = { active: 'good', off: 'idle', disabled: 'bad' } as const
+
+interface PluginPage extends ListPage {
+  readonly plugins: readonly Plugin[]
+}
 
 function columnsFor(api: Api, reload: () => void): readonly Column<Plugin>[] {
   return [
@@ -98,15 +103,16 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Plugin>[] {
 /** Plugins of the operator with their state. */
 export default function Plugins() {
   const { api } = useServices()
-  const plugins = useResource<{ readonly plugins: readonly Plugin[] }>('/admin/api/plugins', { everyMs: EVERY_MS })
+  const plugins = usePages('/admin/api/plugins', ({ plugins: rows }: PluginPage) => rows, { everyMs: EVERY_MS })
   return (
     <Section title="All plugins">
       <Loaded resource={plugins} doing="load the plugins">
-        {({ plugins: rows }) => (
+        {({ rows }) => (
           <Table
             label="Plugins"
             columns={columnsFor(api, plugins.reload)}
             rows={rows}
+            more={plugins.more}
             keyOf={({ name }) => name}
             empty={
               <Empty title="There are no plugins.">

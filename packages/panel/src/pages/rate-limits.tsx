@@ -6,8 +6,9 @@ import { Section } from '../components/section.tsx'
 import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 import { counted } from '../format/quantity.ts'
 
 const EVERY_MS = 5_000
@@ -19,7 +20,7 @@ interface Client {
   readonly retry_after_secs: number
 }
 
-interface RateLimit {
+interface RateLimit extends ListPage {
   readonly enabled: boolean
   readonly budget: number
   readonly window_secs: number
@@ -66,11 +67,11 @@ function columnsFor(api: Api, budget: number, reload: () => void): readonly Colu
           needs="super_admin"
           onDone={reload}
           action={{
-            label: 'Give back',
-            effect: `Lets ${client} make ${counted(budget, 'request')} from now on.`,
+            label: 'Reset',
+            effect: `Forgets the requests that ${client} made: it may make ${counted(budget, 'request')} from now on.`,
             run: async () => {
               await api.send('DELETE', `/admin/api/rate-limit/${encodeURIComponent(client)}`)
-              return `${client} has its budget back.`
+              return `${client} has its whole budget again.`
             },
           }}
         />
@@ -82,11 +83,11 @@ function columnsFor(api: Api, budget: number, reload: () => void): readonly Colu
 /** Clients that are near or over their budget. */
 export default function RateLimits() {
   const { api } = useServices()
-  const limit = useResource<RateLimit>('/admin/api/rate-limit', { everyMs: EVERY_MS })
+  const limit = usePages('/admin/api/rate-limit', ({ clients }: RateLimit) => clients, { everyMs: EVERY_MS })
   return (
     <Section title="Clients near the limit">
       <Loaded resource={limit} doing="load the clients">
-        {({ enabled, budget, window_secs: secs, distributed, counted: known, clients }) => (
+        {({ first: { enabled, budget, window_secs: secs, distributed, counted: known }, rows }) => (
           <>
             <p>
               {enabled
@@ -96,7 +97,8 @@ export default function RateLimits() {
             <Table
               label="Clients near the limit"
               columns={columnsFor(api, budget, limit.reload)}
-              rows={clients}
+              rows={rows}
+              more={limit.more}
               keyOf={({ client }) => client}
               empty={<Empty title="No client is near its limit.">Those that have used most of their budget appear here.</Empty>}
             />

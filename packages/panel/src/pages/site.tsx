@@ -28,16 +28,16 @@ export default function Site() {
         <>
           <Section title="State" tools={<SiteActions site={details} onDone={site.reload} />}>
             <Facts site={details} />
-            <Problems problems={details.problems} />
+            <Problems site={details} />
           </Section>
           <Tabs
             name="tab"
             label="Parts of the site"
             tabs={[
               { name: 'traffic', title: 'Traffic', content: () => <Traffic id={id} /> },
-              { name: 'routes', title: 'Routes', content: () => <Routes routes={details.routes} /> },
+              { name: 'routes', title: 'Routes', content: () => <Routes site={details} /> },
               { name: 'cache', title: 'Cache', content: () => <SiteCache site={details} onDone={site.reload} /> },
-              { name: 'isolates', title: 'Isolates', content: () => <Isolates isolates={details.isolates} /> },
+              { name: 'isolates', title: 'Isolates', content: () => <Isolates site={details} /> },
               { name: 'releases', title: 'Releases', content: () => <Releases site={details} onDone={site.reload} /> },
             ]}
           />

@@ -6,8 +6,8 @@ import { Loaded } from '../components/loaded.tsx'
 import { Section } from '../components/section.tsx'
 import { Status, toneOf } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { type SiteFacts, sitePath } from '../data/answers.ts'
-import { useResource } from '../data/use-resource.ts'
+import { type SiteFacts, type SitePage, sitePath } from '../data/answers.ts'
+import { usePages } from '../data/use-pages.ts'
 import { counted } from '../format/quantity.ts'
 
 const EVERY_MS = 15_000
@@ -46,12 +46,10 @@ const states = [
 
 /** All sites, found by a part of their name, host or tenant. */
 export default function Sites() {
-  const sites = useResource<{ readonly sites: readonly SiteFacts[] }>('/admin/api/sites', { everyMs: EVERY_MS })
-  const [text] = useParameter('q')
+  const [q] = useParameter('q')
   const [state] = useParameter('state')
-  const isShown = (site: SiteFacts) =>
-    (state === '' || site.state === state) &&
-    [site.id, site.tenant ?? '', ...site.hostnames].some((one) => one.toLowerCase().includes(text.toLowerCase()))
+  const query = { q: q.trim(), state }
+  const sites = usePages('/admin/api/sites', (page: SitePage) => page.sites, { query, everyMs: EVERY_MS, keepsRows: true })
   return (
     <Section
       title="All sites"
@@ -63,31 +61,27 @@ export default function Sites() {
       }
     >
       <Loaded resource={sites} doing="load the sites" rows={8}>
-        {({ sites: all }) => {
-          const shown = all.filter(isShown)
-          return (
-            <>
-              <p role="status">
-                {shown.length === all.length ? counted(all.length, 'site') : `${shown.length} of ${counted(all.length, 'site')}`}
-              </p>
-              <Table
-                label="Sites"
-                columns={columns}
-                rows={shown}
-                keyOf={({ id }) => id}
-                empty={
-                  all.length === 0 ? (
-                    <Empty title="There are no sites.">
-                      Add <code>[[sites]]</code> to the configuration and reload it, or run <code>svc add</code>.
-                    </Empty>
-                  ) : (
-                    <Empty title="No site fits the filters.">Clear them to see all.</Empty>
-                  )
-                }
-              />
-            </>
-          )
-        }}
+        {({ first: { total, all }, rows }) => (
+          <>
+            <p role="status">{total === all ? counted(all, 'site') : `${total} of ${counted(all, 'site')}`}</p>
+            <Table
+              label="Sites"
+              columns={columns}
+              rows={rows}
+              more={sites.more}
+              keyOf={({ id }) => id}
+              empty={
+                all === 0 ? (
+                  <Empty title="There are no sites.">
+                    Add <code>[[sites]]</code> to the configuration and reload it, or run <code>svc add</code>.
+                  </Empty>
+                ) : (
+                  <Empty title="No site fits the filters.">Clear them to see all.</Empty>
+                )
+              }
+            />
+          </>
+        )}
       </Loaded>
     </Section>
   )

@@ -9,8 +9,9 @@ import { Status, toneOf } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 
 const EVERY_MS = 5_000
 
@@ -33,6 +34,14 @@ interface Task {
   readonly enabled: boolean
   readonly next_run_at: string | null
   readonly last_run: Run | null
+}
+
+interface TaskPage extends ListPage {
+  readonly tasks: readonly Task[]
+}
+
+interface RunPage extends ListPage {
+  readonly runs: readonly Run[]
 }
 
 const taskPath = (name: string) => `/admin/api/tasks/${encodeURIComponent(name)}`
@@ -122,17 +131,18 @@ const runColumns: readonly Column<Run>[] = [
 export default function Tasks() {
   const { api } = useServices()
   const [task, open] = useParameter('task')
-  const tasks = useResource<{ readonly tasks: readonly Task[] }>('/admin/api/tasks', { everyMs: EVERY_MS })
+  const tasks = usePages('/admin/api/tasks', ({ tasks: rows }: TaskPage) => rows, { everyMs: EVERY_MS })
   return (
     <>
       {task !== '' && <Runs name={task} close={() => open('')} />}
       <Section title="All tasks">
         <Loaded resource={tasks} doing="load the tasks">
-          {({ tasks: rows }) => (
+          {({ rows }) => (
             <Table
               label="Tasks"
               columns={columnsFor(api, open, tasks.reload)}
               rows={rows}
+              more={tasks.more}
               keyOf={({ name }) => name}
               empty={
                 <Empty title="There are no tasks.">
@@ -148,7 +158,7 @@ export default function Tasks() {
 }
 
 function Runs({ name, close }: { readonly name: string; readonly close: () => void }) {
-  const runs = useResource<{ readonly runs: readonly Run[] }>(`${taskPath(name)}/runs`, { everyMs: EVERY_MS })
+  const runs = usePages(`${taskPath(name)}/runs`, ({ runs: rows }: RunPage) => rows, { everyMs: EVERY_MS })
   return (
     <Section
       title={`Runs of ${name}`}
@@ -159,11 +169,12 @@ function Runs({ name, close }: { readonly name: string; readonly close: () => vo
       }
     >
       <Loaded resource={runs} doing={`load the runs of ${name}`}>
-        {({ runs: rows }) => (
+        {({ rows }) => (
           <Table
             label={`Runs of ${name}`}
             columns={runColumns}
             rows={rows}
+            more={runs.more}
             keyOf={({ id }) => id}
             empty={<Empty title="It has not run yet.">The last 50 runs appear here.</Empty>}
             sortName="runs"

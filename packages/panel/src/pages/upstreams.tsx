@@ -7,8 +7,9 @@ import { Section } from '../components/section.tsx'
 import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 import { counted } from '../format/quantity.ts'
 
 const EVERY_MS = 5_000
@@ -26,10 +27,12 @@ interface Server {
 interface Group {
   readonly name: string
   readonly balance: string
+  /** Servers that are not down. */
+  readonly in_service: number
   readonly servers: readonly Server[]
 }
 
-interface Upstreams {
+interface Upstreams extends ListPage {
   readonly upstreams: readonly Group[]
   readonly workers: { readonly answered: number; readonly total: number }
   readonly is_partial: boolean
@@ -44,7 +47,7 @@ const tones = { up: 'good', degraded: 'warning', failing: 'bad', down: 'idle' } 
 
 function switchOf(api: Api, { group, server }: Member): Action {
   const down = server.state !== 'down'
-  const others = group.servers.filter(({ id, state }) => id !== server.id && state !== 'down').length
+  const others = group.in_service - (down ? 1 : 0)
   return {
     label: down ? 'Take down' : 'Put back',
     isDestructive: down,
@@ -105,24 +108,28 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Member>[] {
   ]
 }
 
+const membersOf = ({ upstreams }: Upstreams): readonly Member[] =>
+  upstreams.flatMap((group) => group.servers.map((server) => ({ group, server })))
+
 /** The servers of all upstream groups. */
 export default function UpstreamsPage() {
   const { api } = useServices()
-  const upstreams = useResource<Upstreams>('/admin/api/upstreams', { everyMs: EVERY_MS })
+  const upstreams = usePages('/admin/api/upstreams', membersOf, { everyMs: EVERY_MS })
   return (
     <Section title="All servers">
       <Loaded resource={upstreams} doing="load the upstreams">
-        {({ upstreams: groups, workers: { answered, total }, is_partial: isPartial }) => (
+        {({ first: { workers, is_partial: isPartial }, rows }) => (
           <>
             {isPartial && (
               <p role="status">
-                Not the whole state: {`${answered} of ${counted(total, 'worker')}`} answered, or the list is cut.
+                Not the whole state: {`${workers.answered} of ${counted(workers.total, 'worker')}`} answered, or the list is cut.
               </p>
             )}
             <Table
               label="Upstream servers"
               columns={columnsFor(api, upstreams.reload)}
-              rows={groups.flatMap((group) => group.servers.map((server) => ({ group, server })))}
+              rows={rows}
+              more={upstreams.more}
               keyOf={({ group, server }) => `${group.name} ${server.id}`}
               empty={
                 <Empty title="There is no upstream.">

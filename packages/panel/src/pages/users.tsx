@@ -5,9 +5,10 @@ import { Section } from '../components/section.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
 import type { User } from '../data/session.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 
 const EVERY_MS = 15_000
 
@@ -21,6 +22,14 @@ interface Login {
   readonly expires_at: string
   readonly address: string
   readonly user_agent: string
+}
+
+interface LoginPage extends ListPage {
+  readonly sessions: readonly Login[]
+}
+
+interface UserPage extends ListPage {
+  readonly users: readonly User[]
 }
 
 const userColumns: readonly Column<User>[] = [
@@ -63,17 +72,18 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Login>[] {
 /** Users of the configuration, their sessions and tokens. */
 export default function Users() {
   const { api } = useServices()
-  const users = useResource<{ readonly users: readonly User[] }>('/admin/api/users')
-  const sessions = useResource<{ readonly sessions: readonly Login[] }>('/admin/api/sessions', { everyMs: EVERY_MS })
+  const users = usePages('/admin/api/users', ({ users: rows }: UserPage) => rows)
+  const sessions = usePages('/admin/api/sessions', ({ sessions: rows }: LoginPage) => rows, { everyMs: EVERY_MS })
   return (
     <>
       <Section title="Sessions and tokens">
         <Loaded resource={sessions} doing="load the sessions">
-          {({ sessions: rows }) => (
+          {({ rows }) => (
             <Table
               label="Sessions and tokens"
               columns={columnsFor(api, sessions.reload)}
               rows={rows}
+              more={sessions.more}
               keyOf={({ jti }) => jti}
               empty={<Empty title="No user is logged in.">Sessions of the panel and tokens of programs appear here.</Empty>}
             />
@@ -82,11 +92,12 @@ export default function Users() {
       </Section>
       <Section title="Users">
         <Loaded resource={users} doing="load the users">
-          {({ users: rows }) => (
+          {({ rows }) => (
             <Table
               label="Users"
               columns={userColumns}
               rows={rows}
+              more={users.more}
               keyOf={({ username }) => username}
               empty={
                 <Empty title="There are no users.">

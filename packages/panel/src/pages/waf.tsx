@@ -11,7 +11,9 @@ import { Status } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import { type Api, ApiError } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useMayChange, useServices } from '../data/services.ts'
+import { usePages } from '../data/use-pages.ts'
 import { useResource } from '../data/use-resource.ts'
 
 const EVERY_MS = 10_000
@@ -42,6 +44,14 @@ interface Event {
   readonly client: string
   readonly method: string
   readonly path: string
+}
+
+interface RulePage extends ListPage {
+  readonly rules: readonly Rule[]
+}
+
+interface EventPage extends ListPage {
+  readonly events: readonly Event[]
 }
 
 const modes = ['off', 'monitor', 'block'] as const
@@ -124,7 +134,7 @@ const actions = [
 export default function Firewall() {
   const { api } = useServices()
   const waf = useResource<Waf>('/admin/api/waf', { everyMs: EVERY_MS })
-  const rules = useResource<{ readonly rules: readonly Rule[] }>('/admin/api/waf/rules', { everyMs: EVERY_MS })
+  const rules = usePages('/admin/api/waf/rules', ({ rules: rows }: RulePage) => rows, { everyMs: EVERY_MS })
   const mayTry = useMayChange('super_admin')
   return (
     <>
@@ -158,11 +168,12 @@ export default function Firewall() {
       <Events />
       <Section title="Rules">
         <Loaded resource={rules} doing="load the rules">
-          {({ rules: rows }) => (
+          {({ rows }) => (
             <Table
               label="Rules"
               columns={ruleColumns(api, rules.reload)}
               rows={rows}
+              more={rules.more}
               keyOf={({ id }) => id}
               empty={
                 <Empty title="There are no rules of your own.">
@@ -182,7 +193,7 @@ function Events() {
   const [site] = useParameter('site')
   const [rule] = useParameter('rule')
   const [action] = useParameter('action')
-  const events = useResource<{ readonly events: readonly Event[] }>('/admin/api/waf/events', {
+  const events = usePages('/admin/api/waf/events', ({ events: rows }: EventPage) => rows, {
     query: { site, rule, action, limit: EVENTS },
     everyMs: EVERY_MS,
   })
@@ -198,11 +209,12 @@ function Events() {
       }
     >
       <Loaded resource={events} doing="load the events" rows={6}>
-        {({ events: rows }) => (
+        {({ rows }) => (
           <Table
             label="Requests that matched"
             columns={eventColumns}
             rows={rows}
+            more={events.more}
             keyOf={({ at, request_id: id, rule: of }) => `${at} ${id} ${of}`}
             empty={<Empty title="No request matched.">They appear here when the mode is monitor or block.</Empty>}
           />

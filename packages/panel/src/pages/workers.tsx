@@ -7,8 +7,9 @@ import { Section } from '../components/section.tsx'
 import { Status, toneOf } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import type { Api } from '../data/api.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { usePages } from '../data/use-pages.ts'
 import { counted } from '../format/quantity.ts'
 
 const EVERY_MS = 3_000
@@ -23,6 +24,10 @@ interface Process {
   readonly generation?: number
   readonly connections?: number
   readonly sites?: readonly string[]
+}
+
+interface ProcessPage extends ListPage {
+  readonly workers: readonly Process[]
 }
 
 interface Restart {
@@ -110,19 +115,20 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Process>[] {
 /** Connection workers and render hosts. */
 export default function Workers() {
   const { api } = useServices()
-  const workers = useResource<{ readonly workers: readonly Process[] }>('/admin/api/workers', { everyMs: EVERY_MS })
-  const hosts = workers.data?.workers.filter(({ kind }) => kind === 'render').length ?? 0
+  const workers = usePages('/admin/api/workers', ({ workers: rows }: ProcessPage) => rows, { everyMs: EVERY_MS })
+  const hosts = workers.data?.rows.filter(({ kind }) => kind === 'render').length ?? 0
   return (
     <Section
       title="Processes"
       tools={<ActionButton needs="super_admin" onDone={workers.reload} action={restartAll(api, hosts)} />}
     >
       <Loaded resource={workers} doing="load the processes">
-        {({ workers: rows }) => (
+        {({ rows }) => (
           <Table
             label="Processes"
             columns={columnsFor(api, workers.reload)}
             rows={rows}
+            more={workers.more}
             keyOf={({ id, pid }) => `${id} ${pid}`}
             empty={<Empty title="No process runs.">The server is about to stop.</Empty>}
           />

@@ -1,27 +1,34 @@
 import { Empty } from '../components/empty.tsx'
 import { Loaded } from '../components/loaded.tsx'
-import type { Alert } from '../data/answers.ts'
+import type { AlertPage } from '../data/answers.ts'
 import { useResource } from '../data/use-resource.ts'
+import { counted } from '../format/quantity.ts'
 import { AlertList } from './alert-list.tsx'
 
 const EVERY_MS = 15_000
 
 /** The alerts that fire or are about to, with hints. Those that are silenced stand last. */
 export function Alerts({ hasActions }: { readonly hasActions: boolean }) {
-  const alerts = useResource<{ readonly alerts: readonly Alert[] }>('/obs/alerts', { everyMs: EVERY_MS })
+  const alerts = useResource<AlertPage>('/obs/alerts', { everyMs: EVERY_MS })
   return (
     <Loaded resource={alerts} doing="load the alerts">
-      {({ alerts: all }) => {
+      {({ alerts: all, total }) => {
         const shown = all.filter(({ state }) => state !== 'ok')
         if (shown.length === 0) {
           return (
             <Empty title="No alert fires.">
-              {all.length} alerts are watched; <code>[[obs.alerts]]</code> of the configuration adds others.
+              {counted(total, 'alert')} watched; <code>[[obs.alerts]]</code> of the configuration adds others.
             </Empty>
           )
         }
         const order = shown.toSorted((one, other) => Number(one.silence !== null) - Number(other.silence !== null))
-        return <AlertList alerts={order} onChanged={hasActions ? alerts.reload : undefined} />
+        return (
+          <>
+            <AlertList alerts={order} onChanged={hasActions ? alerts.reload : undefined} />
+            {/* Those that fire come first. */}
+            {shown.length === all.length && shown.length < total && <p class="hint">More are on the page SLOs and alerts.</p>}
+          </>
+        )
       }}
     </Loaded>
   )

@@ -7,15 +7,16 @@ import { Status, toneOf } from '../components/status.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Time } from '../components/time.tsx'
 import type { SiteDetails, SiteRelease } from '../data/answers.ts'
+import type { ListPage } from '../data/page-loader.ts'
 import { useServices } from '../data/services.ts'
-import { useResource } from '../data/use-resource.ts'
+import { type More, usePages } from '../data/use-pages.ts'
 import { quantity } from '../format/quantity.ts'
 
 type Route = NonNullable<SiteDetails['routes']>[number]
 type Isolate = SiteDetails['isolates'][number]
 
 /** Faults of the files of a site. */
-export function Problems({ problems }: { readonly problems: readonly string[] }) {
+export function Problems({ site: { id, problems, is_partial: isPartial } }: { readonly site: SiteDetails }) {
   if (problems.length === 0) return null
   return (
     <div class="failure" role="alert">
@@ -27,6 +28,11 @@ export function Problems({ problems }: { readonly problems: readonly string[] })
           <li key={problem}>{problem}</li>
         ))}
       </ul>
+      {isPartial && (
+        <p>
+          These may be the first ones alone: <code>svc routes {id}</code> lists all.
+        </p>
+      )}
     </div>
   )
 }
@@ -52,12 +58,32 @@ const routeColumns: readonly Column<Route>[] = [
   { name: 'file', title: 'File', cell: ({ file }) => <code title={file}>{file}</code>, isMinor: true },
 ]
 
-export function Routes({ routes }: { readonly routes: SiteDetails['routes'] }) {
+interface RoutePage extends ListPage {
+  readonly routes: readonly Route[]
+}
+
+/** The routes of a site: those that came with it, or all of them page by page. */
+export function Routes({ site: { id, routes, is_partial: isPartial } }: { readonly site: SiteDetails }) {
+  if (routes === null || !isPartial) return <RouteTable rows={routes ?? []} more={undefined} />
+  return <AllRoutes id={id} />
+}
+
+function AllRoutes({ id }: { readonly id: string }) {
+  const pages = usePages(`/admin/api/sites/${encodeURIComponent(id)}/routes`, ({ routes }: RoutePage) => routes)
+  return (
+    <Loaded resource={pages} doing={`load the routes of ${id}`}>
+      {({ rows }) => <RouteTable rows={rows} more={pages.more} />}
+    </Loaded>
+  )
+}
+
+function RouteTable({ rows, more }: { readonly rows: readonly Route[]; readonly more: More | undefined }) {
   return (
     <Table
       label="Routes"
       columns={routeColumns}
-      rows={routes ?? []}
+      rows={rows}
+      more={more}
       keyOf={({ pattern, kind, file }) => `${kind} ${pattern} ${file}`}
       empty={
         <Empty title="The site has no routes.">
@@ -96,7 +122,7 @@ const isolateColumns: readonly Column<Isolate>[] = [
   { name: 'started', title: 'Started', isMinor: true, cell: ({ started_at: at }) => <Time at={at} /> },
 ]
 
-export function Isolates({ isolates }: { readonly isolates: readonly Isolate[] }) {
+export function Isolates({ site: { isolates } }: { readonly site: SiteDetails }) {
   return (
     <Table
       label="Isolates"
@@ -108,6 +134,10 @@ export function Isolates({ isolates }: { readonly isolates: readonly Isolate[] }
   )
 }
 
+interface ReleasePage extends ListPage {
+  readonly releases: readonly SiteRelease[]
+}
+
 interface ReleasesProps {
   readonly site: SiteDetails
   readonly onDone: () => void
@@ -116,7 +146,7 @@ interface ReleasesProps {
 /** The releases of a site, each with the way back to it. */
 export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
   const { api } = useServices()
-  const releases = useResource<{ readonly releases: readonly SiteRelease[] }>('/admin/api/deploys', { query: { site: id } })
+  const releases = usePages('/admin/api/deploys', ({ releases: rows }: ReleasePage) => rows, { query: { site: id } })
   const rollback = (release: string, isOlder: boolean): Action => ({
     label: isOlder ? 'Roll back' : 'Serve again',
     isDestructive: true,
@@ -131,7 +161,7 @@ export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
     releases.reload()
     onDone()
   }
-  const liveSince = releases.data?.releases.find(({ live }) => live)?.created_at ?? ''
+  const liveSince = releases.data?.rows.find(({ live }) => live)?.created_at ?? ''
   const columns: readonly Column<SiteRelease>[] = [
     { name: 'id', title: 'Release', cell: (release) => <code title={release.source}>{release.id}</code> },
     { name: 'created', title: 'Made', sortBy: ({ created_at: at }) => at, cell: ({ created_at: at }) => <Time at={at} /> },
@@ -152,11 +182,12 @@ export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
   ]
   return (
     <Loaded resource={releases} doing={`load the releases of ${id}`}>
-      {({ releases: rows }) => (
+      {({ rows }) => (
         <Table
           label="Releases"
           columns={columns}
           rows={rows}
+          more={releases.more}
           keyOf={(release) => release.id}
           empty={
             <Empty title="The site was never deployed.">

@@ -1,14 +1,11 @@
 import { type CallContext, FairRing, LossyChunks } from '@svc/core'
-import type { LogBatch, LogFilter, LogPage } from '@svc/protocol'
+import type { LogBatch, LogFilter, LogPage, LogPlace, LogQuery } from '@svc/protocol'
 
 type Line = LogBatch['lines'][number]
 
-/** Selects stored lines. */
-interface LogQuery {
-  readonly filter: LogFilter
-  /** Milliseconds since the epoch, inclusive. */
-  readonly since: number
-  readonly limit: number
+interface StoredLine extends Line {
+  /** Counts the lines as they arrive. */
+  readonly number: number
 }
 
 /** Bounds of a `LogStore`. */
@@ -38,6 +35,10 @@ function parsed(text: string): object {
   }
 }
 
+function order(one: LogPlace, other: LogPlace): number {
+  return one.at - other.at || one.number - other.number
+}
+
 /** A reader that gets new lines. */
 interface Follower {
   readonly filter: LogFilter
@@ -52,9 +53,10 @@ function matches({ level, site, text }: Line, filter: LogFilter): boolean {
 
 /** The last log lines of all processes of the instance. A site that logs a lot pushes out its own lines, not those of others. */
 export class LogStore {
-  readonly #lines: FairRing<Line>
+  readonly #lines: FairRing<StoredLine>
   readonly #followers = new Set<Follower>()
   #dropped = 0
+  #number = 0
 
   constructor({ maxLines, maxChars }: LogStoreLimits = { maxLines: 5_000, maxChars: 4 * 1024 * 1024 }) {
     this.#lines = new FairRing({ maxItems: maxLines, maxWeight: maxChars })
@@ -65,7 +67,7 @@ export class LogStore {
       this.#dropped++
       return
     }
-    this.#lines.add(line.site, line, line.text.length)
+    this.#lines.add(line.site, { ...line, number: ++this.#number }, line.text.length)
     for (const { filter, chunks } of this.#followers) if (matches(line, filter)) chunks.send(line.text)
   }
 
@@ -79,12 +81,22 @@ export class LogStore {
     for (const line of taken) this.add(site === undefined ? line : lineOfSite(line, site))
   }
 
-  page({ filter, since, limit }: LogQuery): LogPage {
-    const found: Line[] = []
-    for (const line of this.#lines.of(filter.sites)) if (line.at >= since && matches(line, filter)) found.push(line)
+  page({ filter, sinceMs, before, limit, maxBytes }: LogQuery): LogPage {
+    const found: StoredLine[] = []
+    for (const line of this.#lines.of(filter.sites)) {
+      const isInRange = line.at >= sinceMs && (before === undefined || order(line, before) < 0)
+      if (isInRange && matches(line, filter)) found.push(line)
+    }
     // Batches of processes arrive one after the other.
-    found.sort((one, other) => one.at - other.at)
-    return { lines: found.slice(-limit).map(({ text }) => text), dropped: this.#dropped }
+    found.sort(order)
+    let first = found.length
+    for (let bytes = 0; first > 0 && found.length - first < limit; first--) {
+      bytes += Buffer.byteLength(found[first - 1]?.text ?? '') + 1
+      if (bytes > maxBytes && first < found.length) break
+    }
+    const lines = found.slice(first)
+    const [{ at, number } = { at: 0, number: 0 }] = lines
+    return { lines: lines.map(({ text }) => text), dropped: this.#dropped, next: first === 0 ? null : { at, number } }
   }
 
   /** Sends each matching line to the caller from now on. Resolves when the caller is gone. */

@@ -2,21 +2,22 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
 import { flushSite, forgetModules, listIsolates, listModules, SupervisorError } from '@svc/processes'
-import type {
-  AppReset,
-  CacheReport,
-  FlowPage,
-  FlowQuery,
-  IsolateList,
-  IsolateModules,
-  IsolatePool,
-  ModulePurge,
-  RestartStatus,
-  ServerOrder,
-  SiteManifestInfo,
-  TaskOrder,
-  UpstreamServer,
-  UpstreamSummary,
+import {
+  type AppReset,
+  type CacheReport,
+  type FlowPage,
+  type FlowQuery,
+  type IsolateList,
+  type IsolateModules,
+  type IsolatePool,
+  type ModulePurge,
+  newerFirst,
+  type RestartStatus,
+  type ServerOrder,
+  type SiteManifestInfo,
+  type TaskOrder,
+  type UpstreamServer,
+  type UpstreamSummary,
 } from '@svc/protocol'
 import { downKey, enabledKey } from '../overrides/override-settings.ts'
 import type { MasterParts } from './parts.ts'
@@ -169,7 +170,7 @@ export async function upstreamsOf(parts: MasterParts): Promise<UpstreamSummary> 
 /** Recorded flows of the workers that answer in time, the newest first. */
 export async function flowsOf(parts: MasterParts, query: FlowQuery): Promise<FlowPage> {
   const { reports } = await reportsOf(parts, ({ peer }) => peer.call('flows', query, REPORT))
-  const flows = reports.flatMap((report) => report.flows).sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+  const flows = reports.flatMap((report) => report.flows).sort(newerFirst)
   return { flows: flows.slice(0, query.limit), answered: reports.length, total: parts.workers.count }
 }
 

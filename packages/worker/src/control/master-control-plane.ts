@@ -125,7 +125,7 @@ function sessionsOf({ master, generation }: ControlPlaneParts): Sessions {
 
 function logsOf({ master }: ControlPlaneParts): Logs {
   return {
-    page: (filter, since, limit) => master.call('logs', { filter, since, limit }, ANSWER),
+    page: (filter, range) => master.call('logs', { filter, ...range }, ANSWER),
     follow: (filter, follower) => following(follower, String, (options) => master.open('followLogs', { filter }, options)),
   }
 }

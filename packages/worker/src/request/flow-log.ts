@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { BatchRelay, type CallContext, type Clock, FairRing } from '@svc/core'
-import { type Flow, type FlowQuery, isSelected } from '@svc/protocol'
+import { type Flow, type FlowQuery, isSelected, newerFirst } from '@svc/protocol'
 
 /** Further stages count to the last one. */
 const MAX_STAGES = 16
@@ -95,11 +95,12 @@ export class FlowLog {
 
   /** The newest first. */
   list(query: FlowQuery): Flow[] {
-    const { sites, request_id: id, sinceMs = 0, limit } = query
+    const { sites, request_id: id, sinceMs = 0, before, limit } = query
     const found: Flow[] = []
-    for (const flow of this.#flows.of(sites))
-      if ((id === undefined || flow.request_id === id) && Date.parse(flow.at) >= sinceMs && isSelected(flow, query))
-        found.push(flow)
+    for (const flow of this.#flows.of(sites)) {
+      const isInRange = Date.parse(flow.at) >= sinceMs && (before === undefined || newerFirst(before, flow) < 0)
+      if (isInRange && (id === undefined || flow.request_id === id) && isSelected(flow, query)) found.push(flow)
+    }
     return found.sort(newerFirst).slice(0, limit)
   }
 
@@ -130,10 +131,6 @@ export class FlowLog {
     this.#sampledAt = startedAt
     return 'sample'
   }
-}
-
-function newerFirst(one: Flow, other: Flow): number {
-  return one.at < other.at ? 1 : one.at > other.at ? -1 : 0
 }
 
 function flowOf(request: EndedRequest, reason: Flow['reason']): Flow {

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { fittingPage } from '../../contract/pages.ts'
 import { digits, oneOf, success, text } from '../../contract/schemas.ts'
 
 const results = ['ok', 'denied', 'failed'] as const
@@ -35,14 +36,17 @@ export const audit = endpoint({
     }),
   response: () => success({ entries: z.array(entry()), cursor: z.nullable(z.int()) }),
   async handle({ audit: records }, { query: { user, action, result, since, limit = 100, cursor: before } }) {
-    const page = await records.page({
-      limit,
+    const selection = {
       before,
       username: user === NO_USER ? '' : user,
       text: action?.toLowerCase(),
       result,
       sinceMs: since === undefined ? undefined : Date.parse(since),
+    }
+    const { rows, cursor } = await fittingPage(limit, async (fewer) => {
+      const { entries, cursor: next } = await records.page({ ...selection, limit: fewer })
+      return { rows: entries, cursor: next }
     })
-    return ok({ ...page })
+    return ok({ entries: rows, cursor })
   },
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { fitted } from '../../contract/pages.ts'
 import { success } from '../../contract/schemas.ts'
 
 export const adminHealth = endpoint({
@@ -11,6 +12,11 @@ export const adminHealth = endpoint({
   isForTenants: false,
   summary: 'Health report with its components; 200 whatever it says.',
   response: () =>
-    success({ status: z.enum(['healthy', 'degraded']), uptime_secs: z.int(), checks: z.record(z.string(), z.string()) }),
-  handle: async (plane) => ok(await plane.health()),
+    success({
+      status: z.enum(['healthy', 'degraded']),
+      uptime_secs: z.int(),
+      checks: z.record(z.string(), z.string()),
+      is_cut: z.optional(z.literal(true).check(z.describe('Texts are cut: `svc status` has all.'))),
+    }),
+  handle: async (plane) => ok(fitted(await plane.health())),
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { cursorField, pageFields, pageOf } from '../../contract/pages.ts'
 import { success } from '../../contract/schemas.ts'
 
 export const rateLimit = endpoint({
@@ -8,6 +9,7 @@ export const rateLimit = endpoint({
   group: 'admin',
   access: 'super_admin',
   summary: 'Lists clients that are near or over their budget.',
+  query: () => z.strictObject(pageFields()),
   response: () =>
     success({
       enabled: z.boolean(),
@@ -23,6 +25,11 @@ export const rateLimit = endpoint({
           retry_after_secs: z.int().check(z.describe('0: a request may pass now.')),
         }),
       ),
+      cursor: cursorField(),
     }),
-  handle: async (plane) => ok({ ...(await plane.fleet.countedClients()) }),
+  async handle(plane, { query }) {
+    const { clients, ...settings } = await plane.fleet.countedClients()
+    const { rows, cursor } = pageOf(clients, query, ({ client }) => client)
+    return ok({ ...settings, clients: rows, cursor })
+  },
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { cursorField, pageFields, pageOf } from '../../contract/pages.ts'
 import { success } from '../../contract/schemas.ts'
 import { showTime } from '../session-answer.ts'
 
@@ -9,6 +10,7 @@ export const sessions = endpoint({
   group: 'admin',
   access: 'super_admin',
   summary: 'Lists sessions and issued tokens that are accepted, the latest first.',
+  query: () => z.strictObject(pageFields()),
   response: () =>
     success({
       sessions: z.array(
@@ -23,14 +25,16 @@ export const sessions = endpoint({
           user_agent: z.string(),
         }),
       ),
+      cursor: cursorField(),
     }),
-  handle: async (plane) =>
-    ok({
-      sessions: (await plane.sessions.list()).map(({ issuedAt, expiresAt, userAgent, ...record }) => ({
-        ...record,
-        issued_at: showTime(issuedAt),
-        expires_at: showTime(expiresAt),
-        user_agent: userAgent,
-      })),
-    }),
+  async handle(plane, { query }) {
+    const { rows, cursor } = pageOf(await plane.sessions.list(), query, ({ jti }) => jti)
+    const listed = rows.map(({ issuedAt, expiresAt, userAgent, ...record }) => ({
+      ...record,
+      issued_at: showTime(issuedAt),
+      expires_at: showTime(expiresAt),
+      user_agent: userAgent,
+    }))
+    return ok({ sessions: listed, cursor })
+  },
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { cursorField, pageFields, pageOf, rowOf } from '../../contract/pages.ts'
 import { success } from '../../contract/schemas.ts'
 import { taskSchema } from '../task-schemas.ts'
 
@@ -10,6 +11,10 @@ export const tasks = endpoint({
   access: 'viewer',
   isForTenants: false,
   summary: 'Lists the tasks with their last run.',
-  response: () => success({ tasks: z.array(taskSchema()) }),
-  handle: async (plane) => ok({ tasks: await plane.tasks.list() }),
+  query: () => z.strictObject(pageFields()),
+  response: () => success({ tasks: z.array(rowOf(taskSchema())), cursor: cursorField() }),
+  async handle(plane, { query }) {
+    const { rows, cursor } = pageOf(await plane.tasks.list(), query, ({ name }) => name)
+    return ok({ tasks: rows, cursor })
+  },
 })

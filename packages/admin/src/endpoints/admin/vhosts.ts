@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { cursorField, pageFields, pageOf, rowOf } from '../../contract/pages.ts'
 import { success } from '../../contract/schemas.ts'
 import { vhostSchema } from '../site-facts.ts'
 
@@ -9,6 +10,10 @@ export const vhosts = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Lists the servers of vhost files with their locations.',
-  response: () => success({ vhosts: z.array(vhostSchema()) }),
-  handle: (plane) => ok({ vhosts: plane.sites.vhosts() }),
+  query: () => z.strictObject(pageFields()),
+  response: () => success({ vhosts: z.array(rowOf(vhostSchema())), cursor: cursorField() }),
+  handle(plane, { query }) {
+    const { rows, cursor } = pageOf(plane.sites.vhosts(), query, ({ place }) => place)
+    return ok({ vhosts: rows, cursor })
+  },
 })

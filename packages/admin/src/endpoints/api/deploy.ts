@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import type { ControlPlane } from '../../contract/control-plane.ts'
 import { endpoint, ok } from '../../contract/endpoint.ts'
 import { requireSite } from '../../contract/own-sites.ts'
 import { absolutePath, success, text } from '../../contract/schemas.ts'
@@ -32,11 +33,19 @@ export const releases = endpoint({
   group: 'api',
   access: 'loopback',
   summary: 'Lists the releases of a site, or of all sites, the latest first.',
-  query: () => z.strictObject({ site: z.optional(text('Id of the site. Without it: all sites that the user may read.')) }),
+  query: () => z.strictObject(releaseSelection()),
   response: () => success({ releases: z.array(z.extend(releaseFields(), { site: z.string() })) }),
-  async handle(plane, { query: { site } }) {
-    const sites = site === undefined ? plane.sites.list() : [requireSite(plane.sites, site)]
-    const listed = await plane.releases.list(sites.map(({ id }) => id))
-    return ok({ releases: listed.map(({ site: id, release }) => ({ ...release, site: id })) })
-  },
+  handle: async (plane, { query: { site } }) => ok({ releases: await releasesOf(plane, site) }),
 })
+
+/** The parameter that selects releases. */
+export const releaseSelection = () => ({
+  site: z.optional(text('Id of the site. Without it: all sites that the user may read.')),
+})
+
+/** @throws UNKNOWN_SITE */
+export async function releasesOf(plane: ControlPlane, site: string | undefined) {
+  const sites = site === undefined ? plane.sites.list() : [requireSite(plane.sites, site)]
+  const listed = await plane.releases.list(sites.map(({ id }) => id))
+  return listed.map(({ site: id, release }) => ({ ...release, site: id }))
+}

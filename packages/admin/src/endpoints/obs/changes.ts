@@ -1,6 +1,7 @@
 import type { AuditRecord } from '@svc/protocol'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
+import { fitting } from '../../contract/pages.ts'
 import { oneOf, success } from '../../contract/schemas.ts'
 
 const windowsSecs = { '5m': 300, '1h': 3600, '24h': 86_400, '7d': 604_800 } as const
@@ -71,6 +72,7 @@ export const changes = endpoint({
       const kind = kindOf(record)
       return kind === undefined ? [] : [{ at: record.at, kind, site: siteOf(record, ids), result: record.result }]
     })
-    return ok({ changes: listed, is_partial: cursor !== null })
+    const shown = fitting(listed)
+    return ok({ changes: shown, is_partial: cursor !== null || shown.length < listed.length })
   },
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { cursorField, pageFields, pageOf } from '../../../contract/pages.ts'
 import { success, text } from '../../../contract/schemas.ts'
 import { usernameOf } from '../../../contract/scope.ts'
 import { AdminError } from '../../../errors/errors.ts'
@@ -24,8 +25,12 @@ export const silences = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Lists the alerts that are silenced.',
-  response: () => success({ silences: z.array(z.object(silence)) }),
-  handle: async ({ alerts }) => ok({ silences: await alerts.silences() }),
+  query: () => z.strictObject(pageFields()),
+  response: () => success({ silences: z.array(z.object(silence)), cursor: cursorField() }),
+  async handle({ alerts }, { query }) {
+    const { rows, cursor } = pageOf(await alerts.silences(), query, ({ id }) => id)
+    return ok({ silences: rows, cursor })
+  },
 })
 
 /** A silence ends by itself, and not after years. */

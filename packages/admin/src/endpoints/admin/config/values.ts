@@ -1,6 +1,7 @@
 import { valueOrigins } from '@svc/protocol'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
+import { fitting } from '../../../contract/pages.ts'
 import { digits, oneOf, success, text } from '../../../contract/schemas.ts'
 
 const MAX_LISTED = 200
@@ -36,7 +37,8 @@ export const configValues = endpoint({
       cursor: z.nullable(z.int()),
     }),
   async handle({ instance }, { query: { q, origin, limit = 100, cursor: skip = 0 } }) {
-    const { generation, values, total } = await instance.values({ text: q?.toLowerCase(), origin, limit, skip })
+    const { generation, values: selected, total } = await instance.values({ text: q?.toLowerCase(), origin, limit, skip })
+    const values = fitting(selected)
     const next = skip + values.length
     return ok({ generation, values, total, cursor: values.length > 0 && next < total ? next : null })
   },

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
 import { requireSite } from '../../../contract/own-sites.ts'
+import { fittingPage } from '../../../contract/pages.ts'
 import { digits, oneOf, success, text } from '../../../contract/schemas.ts'
 
 const event = () =>
@@ -32,6 +33,10 @@ export const wafEvents = endpoint({
   response: () => success({ events: z.array(event()), cursor: z.nullable(z.int()) }),
   async handle(plane, { query: { site, rule, action, limit = 100, cursor } }) {
     const sites = site === undefined ? undefined : [requireSite(plane.sites, site).id]
-    return ok({ ...(await plane.waf.events({ sites, rule, action, limit, before: cursor })) })
+    const page = await fittingPage(limit, async (fewer) => {
+      const { events: rows, cursor: next } = await plane.waf.events({ sites, rule, action, limit: fewer, before: cursor })
+      return { rows, cursor: next }
+    })
+    return ok({ events: page.rows, cursor: page.cursor })
   },
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
 import { requireSite } from '../../../contract/own-sites.ts'
+import { cursorField, pageFields, pageOf, rowOf } from '../../../contract/pages.ts'
 import { success } from '../../../contract/schemas.ts'
 import { usernameOf } from '../../../contract/scope.ts'
 import { ruleFields, ruleId, ruleSchema } from './rule-fields.ts'
@@ -11,8 +12,12 @@ export const wafRules = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Lists the rules of the firewall, in their order.',
-  response: () => success({ rules: z.array(ruleSchema()) }),
-  handle: (plane) => ok({ rules: plane.waf.rules() }),
+  query: () => z.strictObject(pageFields()),
+  response: () => success({ rules: z.array(rowOf(ruleSchema())), cursor: cursorField() }),
+  handle(plane, { query }) {
+    const { rows, cursor } = pageOf(plane.waf.rules(), query, ({ id }) => id)
+    return ok({ rules: rows, cursor })
+  },
 })
 
 export const addWafRule = endpoint({

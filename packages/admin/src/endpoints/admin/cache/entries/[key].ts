@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import type { PurgeOrder, StoredResponse } from '../../../../contract/control-plane.ts'
 import { endpoint } from '../../../../contract/endpoint.ts'
-import { flag } from '../../../../contract/schemas.ts'
-import { entryAnswer, entryResponse, requireEntry } from '../../../cache-entries.ts'
+import { digits, flag } from '../../../../contract/schemas.ts'
+import { entryAnswer, entryResponse, MAX_BODY_BYTES, requireEntry } from '../../../cache-entries.ts'
 import { purgeAnswer, purgeResponse } from '../../../purge-answer.ts'
 
 const path = '/__svc/admin/api/cache/entries/:key'
@@ -13,10 +13,18 @@ export const cacheEntry = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Shows a stored response; its body to a tenant_admin.',
-  query: () => z.strictObject({ body: flag('1: with the first MiB of its body.') }),
+  query: () =>
+    z.strictObject({
+      body: flag('1: with the beginning of its body.'),
+      body_bytes: z.optional(digits('Bytes of the body; 1 MiB if it is left out.', 1, MAX_BODY_BYTES)),
+    }),
   response: entryResponse,
   handle: async (plane, { params, query, caller }) =>
-    entryAnswer(plane, await requireEntry(plane, params['key'] ?? ''), { hasBody: query.body === '1', caller }),
+    entryAnswer(plane, await requireEntry(plane, params['key'] ?? ''), {
+      hasBody: query.body === '1',
+      maxBytes: query.body_bytes,
+      caller,
+    }),
 })
 
 /** Variants of a response go together: a client that gets another one would see the old content. */

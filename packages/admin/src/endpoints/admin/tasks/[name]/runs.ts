@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../../contract/endpoint.ts'
+import { cursorField, pageFields, pageOf, rowOf } from '../../../../contract/pages.ts'
 import { success } from '../../../../contract/schemas.ts'
 import { runSchema } from '../../../task-schemas.ts'
 
@@ -10,6 +11,10 @@ export const taskRuns = endpoint({
   access: 'viewer',
   isForTenants: false,
   summary: 'Lists the last runs of a task.',
-  response: () => success({ runs: z.array(runSchema()) }),
-  handle: async (plane, { params: { name = '' } }) => ok({ runs: await plane.tasks.runs(name) }),
+  query: () => z.strictObject(pageFields()),
+  response: () => success({ runs: z.array(rowOf(runSchema())), cursor: cursorField() }),
+  async handle(plane, { params: { name = '' }, query }) {
+    const { rows, cursor } = pageOf(await plane.tasks.runs(name), query, ({ id }) => id)
+    return ok({ runs: rows, cursor })
+  },
 })
