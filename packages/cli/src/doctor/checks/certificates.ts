@@ -81,7 +81,7 @@ export const certificatesCheck: Check = {
     if (loaded === undefined) return [{ status: 'unknown', message: 'the configuration, which names them, is not valid' }]
     const { certificates, config } = loaded
     const automatic: Verdict[] = config.tls.auto
-      ? [{ status: 'unknown', message: 'automatic certificates: see GET /__svc/admin/api/certificates of the running server' }]
+      ? [{ status: 'unknown', message: 'automatic certificates: see GET /__svc/admin/api/certs of the running server' }]
       : []
     if (certificates.length === 0) {
       return automatic.length > 0 ? automatic : [{ status: 'ok', message: 'none is configured' }]
