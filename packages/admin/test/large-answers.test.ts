@@ -20,7 +20,8 @@ const texts = new Set(['detail', 'hint', 'reason', 'source', 'handler', 'root', 
 
 /** Makes lists long, their items different, and texts long. Lists in the first item of a list are long, too. */
 function grown(value: unknown, count = ITEMS, name = ''): unknown {
-  if (typeof value === 'string') return texts.has(name) && !['file', 'built_in'].includes(value) ? `${value} ${'é'.repeat(3_000)}` : value
+  if (typeof value === 'string')
+    return texts.has(name) && !['file', 'built_in'].includes(value) ? `${value} ${'é'.repeat(3_000)}` : value
   if (value instanceof Map || value instanceof Uint8Array || typeof value !== 'object' || value === null) return value
   if (!Array.isArray(value)) {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, grown(inner, count, key)]))

@@ -23,7 +23,7 @@ export const adminSiteDetails = endpoint({
   path: '/__svc/admin/api/sites/:id',
   group: 'admin',
   access: 'viewer',
-  summary: 'Shows one site with its share of the caches, and the first of its routes, problems and isolates.',
+  summary: 'Shows one site with its routes, isolates and share of the caches.',
   response: () =>
     success({
       ...detailFields(),
