@@ -19,7 +19,7 @@ interface PagesOptions extends ResourceOptions {
 }
 
 /** A list that the server answers by pages. */
-export interface PagedResource<Page, Row> extends Resource<{ readonly first: Page; readonly rows: readonly Row[] }> {
+interface PagedResource<Page, Row> extends Resource<{ readonly first: Page; readonly rows: readonly Row[] }> {
   /** Undefined: all rows are loaded, or the server refuses more for now. */
   readonly more: More | undefined
 }
