@@ -380,6 +380,7 @@ export class FakePlane implements ControlPlane {
   readonly entries: ControlPlane['entries'] = {
     list: async (query) => {
       this.calls.push({ list: query })
+      if (query.cursor === 'made-up') return undefined
       const isFirst = query.cursor === undefined
       const isShown = isFirst && query.labels?.includes(stored.label) !== false
       return { entries: isShown ? [stored] : [], cursor: '0.abc', missing: [] }

@@ -71,7 +71,7 @@ function pagedSources(plane: FakePlane): void {
   })
   plane.entries.list = async ({ limit, cursor }) => {
     const before = Number(cursor?.split('.')[1] ?? ITEMS + 1)
-    const [entry] = (await new FakePlane().entries.list({ layer: 'isr', labels: undefined, limit: 1 })).entries
+    const [entry] = (await new FakePlane().entries.list({ layer: 'isr', labels: undefined, limit: 1 }))?.entries ?? []
     assert.ok(entry !== undefined)
     const tags = Array.from({ length: 128 }, (_, index) => `${index}${'é'.repeat(253)}`)
     const entries = rows(limit, before, (index) => ({

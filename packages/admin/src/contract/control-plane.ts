@@ -264,8 +264,11 @@ interface EntryPage {
 export interface Entries {
   /** The share of labels in each store. */
   usage(labels: readonly string[]): { readonly isr: StoreShare; readonly proxy: StoreShare }
-  /** A page of responses. Reads a bounded number of entries: a page may have fewer than `limit`, or none, and yet a cursor. */
-  list(query: EntryQuery): Promise<EntryPage>
+  /**
+   * A page of responses. Reads a bounded number of entries: a page may have fewer than `limit`, or none, and yet a cursor. Undefined:
+   * no page of this listing has had the cursor.
+   */
+  list(query: EntryQuery): Promise<EntryPage | undefined>
   /** @param labels those of which it may be; undefined: all */
   find(layer: EntryLayer, key: string, labels?: readonly string[]): Promise<StoredResponse | undefined>
   /** The first `maxBytes` of a body; undefined: it is gone. */

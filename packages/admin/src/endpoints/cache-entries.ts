@@ -18,10 +18,6 @@ const MAX_SHOWN_KEY_CHARS = 100
 
 const layers = ['isr', 'proxy', 'l0'] as const
 
-const OF_STORE = /^\d{1,9}\.[\w-]*$/
-/** Forms of the cursors of each layer. */
-const CURSORS: Readonly<Record<EntryLayer, RegExp>> = { isr: OF_STORE, proxy: OF_STORE, l0: /^[\w-]+$/ }
-
 export const layer = () => z.enum(layers).check(z.describe('Pages, upstream responses, or the memory of the workers.'))
 
 /** The query of a listing. */
@@ -96,12 +92,11 @@ export async function entriesPage(
   query: z.output<ReturnType<typeof listingFields>>,
 ): Promise<EndpointResult> {
   const { site, layer: store = 'isr', limit = DEFAULT_LIMIT, tag, prefix, cursor: after } = query
-  // One that no page has had must not look like the first page.
-  if (after !== undefined && !CURSORS[store].test(after)) throw new AdminError('BAD_CURSOR', {})
   const labels = site === undefined ? undefined : [requireSite(plane.sites, site).label]
   const absent = new Set<string>()
   const { rows, cursor } = await fittingPage(limit, async (fewer) => {
     const page = await plane.entries.list({ layer: store, labels, tag, prefix, limit: fewer, cursor: after })
+    if (page === undefined) throw new AdminError('BAD_CURSOR', {})
     for (const worker of page.missing) absent.add(worker)
     const listed = page.entries.map((entry) => shown(plane, { ...entry, tags: entry.tags.slice(0, MAX_LISTED_TAGS) }))
     return { rows: listed, cursor: page.cursor }

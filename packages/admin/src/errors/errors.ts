@@ -13,7 +13,11 @@ export const AdminError = errorClass('AdminError', {
   /** No stored response has this key, or it belongs to another tenant than the user. */
   UNKNOWN_ENTRY: { status: 404, exposable: true, template: 'no stored response has the key "{key}"' },
   /** No page of the listing has had this cursor. */
-  BAD_CURSOR: { status: 400, exposable: true, template: 'no page has this cursor: begin the listing without one' },
+  BAD_CURSOR: {
+    status: 400,
+    exposable: true,
+    template: 'no page of this listing has this cursor: begin the listing without one',
+  },
   /** The server watches no such alert, or it is about no site of the user's tenant. */
   UNKNOWN_ALERT: { status: 404, exposable: true, template: 'there is no alert {alert}: see GET /__svc/obs/alerts' },
   /** There is no such silence, or it is about no site of the user's tenant. */

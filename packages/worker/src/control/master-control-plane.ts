@@ -25,6 +25,7 @@ import { storedPages } from '../isr/stored-pages.ts'
 import { locationText, utf8 } from '../vhost/location-text.ts'
 import type { Firewall } from '../waf/firewall.ts'
 import { uploadArchive } from './archive-upload.ts'
+import { withSealedCursors } from './sealed-cursors.ts'
 import { storedEntries } from './stored-entries.ts'
 import { wafOf } from './waf-control.ts'
 
@@ -199,7 +200,8 @@ function entriesOf({ master, generation, isrStore, proxyStore }: ControlPlanePar
       return body.entry && { entry: body.entry, body: bytes ?? new Uint8Array(0) }
     },
   }
-  return storedEntries({ isr: isrStore, proxy: proxyStore, l0, labels: () => labelsOf(generation()) })
+  const entries = storedEntries({ isr: isrStore, proxy: proxyStore, l0, labels: () => labelsOf(generation()) })
+  return withSealedCursors(entries, () => generation().config.admin.jwt_secret)
 }
 
 function labelsOf({ spec }: ServingGeneration): string[] {

@@ -78,7 +78,6 @@ async function listL0(l0: SharedL0, query: EntryQuery, all: readonly string[]): 
   if (tag !== undefined && term === undefined) return { entries: [], cursor: null, missing: [] }
   const tags = term && tagsOfTerm(term, labels ?? all)
   const wanted = labels && [...labels]
-  // Clients may make one up: it is a place in an order, nothing else.
   const page = await l0.list({ labels: wanted, tags, prefix, limit, after: cursor?.slice(0, MAX_CURSOR_CHARS) ?? '' })
   return { entries: page.entries.map(l0ResponseOf), cursor: page.cursor, missing: page.missing }
 }
@@ -126,7 +125,6 @@ async function listPage(
 ): Promise<{ entries: ListedEntry[]; cursor: string | null }> {
   const entries: ListedEntry[] = []
   const pacer = new Pacer()
-  // Clients may make one up: it chooses among the queries, nothing else.
   const [, number = '0', rest = ''] = /^(\d{1,9})\.([\w-]*)$/.exec(cursor ?? '') ?? []
   let index = Number(number)
   let at = rest

@@ -26,6 +26,8 @@ async function countOf(
   let isMissing = false
   for (let page = 0; page < MAX_PAGES; page++) {
     const found = await entries.list({ ...query, limit: PAGE, ...(cursor === null ? {} : { cursor }) })
+    // The sites are others since the page before.
+    if (found === undefined) break
     for (const entry of found.entries) {
       if (path !== undefined && entry.path !== path) continue
       sum.entries++
