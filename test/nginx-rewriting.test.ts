@@ -4,6 +4,8 @@ import { randomTargets } from './nginx/random-targets.ts'
 
 const conf = `
 map $arg_kind $kind { default other; "" none; one first; ~^(?<letters>[a-z]+)-(\\d+)$ "$letters/$2"; ~*^UP up; two $uri; }
+map $arg_kind $cookie_kind { default "$kind of a map"; none ""; }
+map $arg_place $place { default @first; second @second; none @none; path /map; url http://else.test/; }
 map $host $part { hostnames; default rest; a.test exact; *.wild.test suffix; .dot.test dotted; pre.* prefix; }
 map $http_x_mode $mode { default plain; Fast quick; }
 map "$kind:$part" $joined { default "[$kind|$part]"; none:exact neither; }
@@ -17,6 +19,13 @@ server { listen {on0}; server_name a.test *.wild.test .dot.test pre.*; svc_site 
   location /arg { return 200 "$arg_a|$arg_B|$arg_none|$arg_a_b|$is_args$args"; }
   location /fields { return 200 "$http_x_one|$http_user_agent|$http_none|$content_type|$content_length|$cookie_a|$cookie_B|$http_cookie|$http_host"; }
   location /forwarded { return 200 "$proxy_add_x_forwarded_for|$remote_addr"; }
+  location /placed { try_files /nowhere $place; }
+  location /placed-by-name { try_files /nowhere @$arg_place; }
+  location /placed-error { error_page 404 $place; return 404; }
+  location /placed-error-by-name { error_page 404 = @$arg_place; return 404; }
+  location @first { return 200 "first $uri"; }
+  location @second { return 200 "second $uri"; }
+  location /cookie-map { return 200 "$cookie_kind|$cookie_other"; }
   location /map { return 200 "$kind|$part|$mode|$joined"; }
   location /old/ { rewrite ^/old/(.*)$ /new/$1; }
   location /new/ { return 200 "new $uri|$args"; }
@@ -211,6 +220,10 @@ const withFields: Case[] = [
   { target: '/map', host: 'x.dot.test' },
   { target: '/map', host: 'pre.anything' },
   { target: '/map', host: 'A.TEST.' },
+  ...['/placed', '/placed-by-name', '/placed-error', '/placed-error-by-name'].flatMap((path) =>
+    ['', 'first', 'second', 'none', 'path', 'url', '%40first'].map((place) => ({ target: `${path}?place=${place}` })),
+  ),
+  ...['', 'one', 'none'].map((kind) => ({ target: `/cookie-map?kind=${kind}`, headers: { Cookie: 'kind=sent; other=x' } })),
   { target: '/vars', method: 'POST' },
   { target: '/vars', method: 'DELETE' },
   { target: '/r301', method: 'POST', body: 'x' },

@@ -141,9 +141,25 @@ function writeMain(dir, kind) {
   if (kind !== 'main') writeFileSync(join(dir, 'nginx.conf'), `events {}\nhttp { ${includes} ${sample} }\n`)
 }
 
+/** As root, nginx gives these directories to its workers: they must not be those of the machine. @param {string} dir */
+function keepInside(dir) {
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const file = join(entry.parentPath, entry.name)
+    const text = readFileSync(file, 'latin1')
+    const changed = text.replaceAll(/^(\s*\w+_(?:temp|cache)_path\s+)"?(\/[^\s;"]*)"?/gm, (_whole, start, path) => {
+      const inside = join(dir, 'made', path)
+      mkdirSync(inside, { recursive: true })
+      return `${start}${inside}`
+    })
+    if (changed !== text) writeFileSync(file, changed, 'latin1')
+  }
+}
+
 /** The error of nginx; undefined: it accepts the files. @param {string} dir @param {string} kind */
 function errorOfNginx(dir, kind) {
   const seen = new Set()
+  keepInside(dir)
   for (let fixes = 0; fixes < MAX_FIXES; fixes++) {
     writeMain(dir, kind)
     const run = spawnSync('nginx', ['-t', '-p', dir, '-e', 'stderr', '-c', join(dir, 'nginx.conf'), '-g', `pid ${dir}/pid;`], {

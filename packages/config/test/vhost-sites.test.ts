@@ -90,3 +90,17 @@ test('addresses: the default of server.listen only where nothing else is named',
   const usual = process.getuid?.() === 0 ? '0.0.0.0:80' : '0.0.0.0:8000'
   assert.deepEqual(await names(vhosts, 'server { }'), [usual])
 })
+
+test('vhost files decide how large the head of a request may be, unless the config file does', async (t) => {
+  const conf = 'large_client_header_buffers 4 32k; server { listen 80; } server { listen 81; large_client_header_buffers 4 8k; }'
+  const heads = async (server: string) => {
+    const { dir, result } = await loadText(t, `${vhosts}${server}`, {}, { 'a.conf': conf })
+    return result.ok ? result.config.server.max_header_bytes : problemLines(dir, result)
+  }
+  assert.equal(await heads(''), 131_072)
+  assert.equal(await heads('max_header_bytes = 200000\n'), 200_000)
+  assert.match(
+    String(await heads('max_header_bytes = 16384\n')),
+    /heads of requests may have 131072 bytes with nginx, and 16384 here/,
+  )
+})

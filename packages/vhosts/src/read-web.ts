@@ -1,6 +1,6 @@
 import { deepFreeze, Pacer, whyUnreadable } from '@svc/core'
 import { checkFormats } from './blocks/access-logs.ts'
-import { addressesOfUws, checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
+import { addressesOfUws, checkHeaderBuffers, checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
 import { readGeo, readSplit } from './blocks/computed.ts'
 import { Level } from './blocks/level.ts'
 import { checkZones, readZones } from './blocks/limits.ts'
@@ -43,6 +43,8 @@ export interface ReadWeb {
   readonly ignored: readonly IgnoredDirective[]
   /** Absolute paths of all files that were read. */
   readonly files: readonly string[]
+  /** Bytes of the largest request head that a server takes; 0: none says. */
+  readonly headerBytes: number
 }
 
 /** The vhost files of all globs, each once. */
@@ -133,6 +135,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
       notices: [],
       ignored: [],
       files: [],
+      headerBytes: 0,
     }
   const files = new VhostFiles(problems, source.baseDir, directories)
   const main = new Level('main')
@@ -147,6 +150,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const drafts = await readServers(main, tools, upstreams)
   if (files.areWhole) tools.variables.check(problems, addressesOfUws(drafts, source.surroundings))
   checkServers(drafts, source.surroundings, tools)
+  const headerBytes = checkHeaderBuffers(drafts, source.surroundings)
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
   const servers = drafts.map(({ spec }) => spec)
@@ -158,5 +162,5 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   }
   const { notices, ignored } = problems
   const ordered = inFileOrder(problems.problems, files.files)
-  return { web, sites, needs: needs.all, problems: ordered, notices, ignored, files: files.files }
+  return { web, sites, needs: needs.all, problems: ordered, notices, ignored, files: files.files, headerBytes }
 }

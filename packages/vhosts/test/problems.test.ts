@@ -163,8 +163,8 @@ test('heads that nginx takes must be allowed by the configuration', async (t) =>
     server { listen 82; large_client_header_buffers 4 8k; } server { listen 83; large_client_header_buffers 4 1m; }`
   const { lines } = await readFiles(t, { 'a.conf': text })
   assert.deepEqual(lines, [
-    'a.conf:1:1: heads of requests may have 524288 bytes with nginx, and 32768 here (set server.max_header_bytes = 524288 in the config file)',
-    'a.conf:2:81: heads of requests may have 4194304 bytes with nginx, and 32768 here (set server.max_header_bytes = 1048576 in the config file)',
+    'a.conf:1:1: heads of requests may have 524288 bytes with nginx, and 32768 here (set server.max_header_bytes = 524288 in the config file, or remove it there)',
+    'a.conf:2:81: heads of requests may have 4194304 bytes with nginx, and 32768 here (set server.max_header_bytes = 1048576 in the config file, or remove it there)',
   ])
 })
 

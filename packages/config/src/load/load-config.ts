@@ -104,11 +104,13 @@ async function resolveAll(
   if (parsed === undefined) return refuse([])
 
   const directories = await chooseDirectories(read, source)
-  const config = completeConfig(parsed, directories, host)
+  const completed = completeConfig(parsed, directories, host)
   const placeOf = (path: Finding['path']) => document.placeOf(originalPath(path))
   const standalone = source.standalone === undefined ? undefined : { ...source.standalone, dir: read.baseDir }
   const secretNames = new Set(secrets.variables)
-  const vhosts = await loadWeb(config, read.baseDir, placeOf)
+  const isHeadGiven = valueAt(document.data, ['server', 'max_header_bytes']) !== undefined
+  const vhosts = await loadWeb(completed, read.baseDir, placeOf, isHeadGiven)
+  const config = isHeadGiven ? completed : withHeads(completed, vhosts.headerBytes)
   const built = await buildSites(config, { standalone, vhosts: vhosts.sites, osVariables: read.osVariables, secretNames })
   const certificates = await loadCertificates(config, vhosts.web, Date.now())
   const plugins = await loadPlugins(config.plugins.directory)
@@ -189,6 +191,12 @@ function validate(root: SchemaNode, data: unknown, faulty: readonly KeyPath[]): 
   const rest = pruneFaults(root, data, [...faulty, ...findings.map(({ path }) => path)])
   const second = configSchema.safeParse(rest.data)
   return { parsed: second.success ? second.data : undefined, findings, originalPath: rest.originalPath }
+}
+
+/** Vhost files decide how large the head of a request may be, where the configuration does not say. */
+function withHeads(config: Config, bytes: number): Config {
+  const { server } = config
+  return bytes <= server.max_header_bytes ? config : { ...config, server: { ...server, max_header_bytes: bytes } }
 }
 
 /** Puts problems in the order of a reader: by file, then from top to bottom. */

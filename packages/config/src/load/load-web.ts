@@ -4,8 +4,13 @@ import type { Config, RouteRule } from '../schema/types.ts'
 import type { KeyPath } from '../values/key-path.ts'
 import { readRuleUpstream } from '../values/rule-upstream.ts'
 
-/** Reads the vhost files that a configuration names. */
-export async function loadWeb(config: Config, baseDir: string, placeOf: (path: KeyPath) => Place): Promise<ReadWeb> {
+/** Reads the vhost files that a configuration names. @param isHeadGiven true if `server.max_header_bytes` is written somewhere */
+export async function loadWeb(
+  config: Config,
+  baseDir: string,
+  placeOf: (path: KeyPath) => Place,
+  isHeadGiven: boolean,
+): Promise<ReadWeb> {
   const { server, tls, sites, apps } = config
   const hosts = [
     ...sites.flatMap(({ hostnames }, index) =>
@@ -24,7 +29,7 @@ export async function loadWeb(config: Config, baseDir: string, placeOf: (path: K
       hosts,
       taken,
       hasCertificates: tls.auto || tls.certs.length > 0 || sites.some((site) => site.tls_cert !== undefined),
-      maxHeaderBytes: server.max_header_bytes,
+      maxHeaderBytes: isHeadGiven ? server.max_header_bytes : undefined,
       engine: server.engine,
       engineTls: server.engine_tls,
     },

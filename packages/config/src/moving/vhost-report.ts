@@ -92,8 +92,7 @@ async function reportCertificates(servers: readonly ServerSpec[]): Promise<Certi
 /** Reads vhost files as `server.vhosts` would, without a configuration around them. Never throws, whatever is in them. */
 export function readVhosts(glob: string): Promise<ReadWeb> {
   const others = { hosts: [], taken: [], hasCertificates: false, engine: 'uws', engineTls: 'node' } as const
-  // The config file may allow any.
-  const surroundings = { ...others, maxHeaderBytes: Number.POSITIVE_INFINITY }
+  const surroundings = { ...others, maxHeaderBytes: undefined }
   return readWeb({ globs: [{ glob, place: wholeOf(glob) }], baseDir: dirname(glob), surroundings })
 }
 

@@ -23,8 +23,8 @@ export interface ServerSurroundings {
   readonly hasCertificates: boolean
   /** Of the other addresses for which no server names one. */
   readonly engine: EngineName
-  /** `server.max_header_bytes` */
-  readonly maxHeaderBytes: number
+  /** `server.max_header_bytes`; undefined: it is not written, and the vhost files decide. */
+  readonly maxHeaderBytes: number | undefined
   /** Of TLS addresses for which no server names one. */
   readonly engineTls: EngineName
 }
@@ -63,18 +63,24 @@ function checkHosts(drafts: readonly ServerDraft[], { hosts }: ServerSurrounding
 /** More than that cannot be configured. */
 const MOST_HEADER_BYTES = 1024 * 1024
 
-/** Heads that nginx takes must not be refused here: there is one limit for all servers. */
-function checkHeaderBuffers(drafts: readonly ServerDraft[], { maxHeaderBytes }: ServerSurroundings): void {
+/**
+ * Heads that nginx takes must not be refused here: there is one limit for all servers.
+ * @returns the bytes of the largest head that a server takes; 0: none says
+ */
+export function checkHeaderBuffers(drafts: readonly ServerDraft[], { maxHeaderBytes }: ServerSurroundings): number {
   const written = new Set(drafts.flatMap(({ level }) => level.value(largeClientHeaderBuffers) ?? []))
+  let most = 0
   for (const { bytes, call } of written) {
     const wanted = Math.min(bytes, MOST_HEADER_BYTES)
-    if (wanted <= maxHeaderBytes) continue
+    most = Math.max(most, wanted)
+    if (maxHeaderBytes === undefined || wanted <= maxHeaderBytes) continue
     call.fail(
       `heads of requests may have ${bytes} bytes with nginx, and ${maxHeaderBytes} here`,
       undefined,
-      `set server.max_header_bytes = ${wanted} in the config file`,
+      `set server.max_header_bytes = ${wanted} in the config file, or remove it there`,
     )
   }
+  return most
 }
 
 function checkDefaults(drafts: readonly ServerDraft[]): void {
@@ -153,7 +159,6 @@ function noticeMixedTls(drafts: readonly ServerDraft[], { problems }: ReadingToo
 export function checkServers(drafts: readonly ServerDraft[], surroundings: ServerSurroundings, tools: ReadingTools): void {
   checkHosts(drafts, surroundings)
   checkDefaults(drafts)
-  checkHeaderBuffers(drafts, surroundings)
   checkEngines(drafts.flatMap(({ listens }) => listens))
   checkTls(drafts, surroundings)
   noticeMixedTls(drafts, tools)

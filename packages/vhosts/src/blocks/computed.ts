@@ -15,7 +15,7 @@ function variableOf(call: DirectiveCall, known: Map<string, DirectiveCall>): str
   const before = known.get(name)
   if (before !== undefined) return call.fail(`the duplicate "${name}" variable`, index, `first at ${formatPlace(before.place)}`)
   const { variables } = call.tools
-  if (variables.isBuiltIn(name)) return call.fail(`the duplicate "${name}" variable`, index, 'it is a built-in variable')
+  if (variables.isFixed(name)) return call.fail(`the duplicate "${name}" variable`, index, 'it is a built-in variable')
   known.set(name, call)
   variables.define(name)
   return name

@@ -60,7 +60,7 @@ export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<str
   if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(1))}"`, 1)
   const before = known.get(name)
   if (before !== undefined) return call.fail(`the duplicate "${name}" variable`, 1, `first at ${formatPlace(before.place)}`)
-  if (tools.variables.isBuiltIn(name)) return call.fail(`the duplicate "${name}" variable`, 1, 'it is a built-in variable')
+  if (tools.variables.isFixed(name)) return call.fail(`the duplicate "${name}" variable`, 1, 'it is a built-in variable')
   known.set(name, call)
   tools.variables.define(name)
   if (source === undefined) return undefined

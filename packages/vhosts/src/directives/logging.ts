@@ -73,8 +73,10 @@ function pathOf(call: DirectiveCall): Template | undefined {
   const stream = Object.hasOwn(STREAMS, written) ? STREAMS[written] : undefined
   if (stream === 'error') call.notice('access lines go to standard output', 'access_log stderr')
   if (stream !== undefined) return []
-  if (written.startsWith('syslog:'))
-    return call.fail('"syslog:" of "access_log" is not available here', 0, 'write to a file or to /dev/stdout, and forward it')
+  if (written.startsWith('syslog:')) {
+    call.notice('"syslog:" of "access_log" is not available here: these lines go to standard output', 'access_log syslog')
+    return []
+  }
   const path = call.pathTemplate(0)
   if (path === undefined) return undefined
   const other = variablesOf(path).find((name) => !IN_PATHS.includes(name)) ?? (/\$[1-9]/.test(written) ? '1' : undefined)

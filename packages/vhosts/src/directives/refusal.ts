@@ -3,6 +3,7 @@ import { refusedHint } from './refused.ts'
 /** Values of refused directives that say just how this server behaves anyway. */
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   brotli: ['on'],
+  chunked_transfer_encoding: ['on'],
   dav_methods: ['off'],
   disable_symlinks: ['off'],
   fastcgi_bind: ['off'],

@@ -66,13 +66,18 @@ export const set = rule<RewriteStep>('set', {
 /** `break`. */
 export const breaks = rule<RewriteStep>('break', { ...steps, args: 0, parse: () => ({ kind: 'break' }) })
 
+/** True for a named location whose name has no variable: others are found by each request. */
+function isNamed(text: string): boolean {
+  return text.startsWith('@') && !text.includes('$')
+}
+
 function parseLast(call: DirectiveCall, index: number): TryFilesSpec['last'] | undefined {
   const text = call.arg(index)
   if (text.startsWith('=')) {
     const status = /^=\d{1,3}$/.test(text) ? Number(text.slice(1)) : undefined
     return status === undefined ? call.fail(`invalid code "${shown(text)}"`, index) : { kind: 'status', status }
   }
-  if (text.startsWith('@')) return { kind: 'named', name: text.slice(1) }
+  if (isNamed(text)) return { kind: 'named', name: text.slice(1) }
   const uri = call.template(index)
   return uri === undefined ? undefined : { kind: 'uri', uri }
 }
@@ -105,10 +110,10 @@ function parseStatus(call: DirectiveCall, index: number): number | undefined {
 
 function pageTarget(call: DirectiveCall, index: number): ErrorPageSpec['target'] | undefined {
   const text = call.arg(index)
-  if (text.startsWith('@')) return { kind: 'named', name: text.slice(1) }
+  if (isNamed(text)) return { kind: 'named', name: text.slice(1) }
   const template = call.template(index)
   if (template === undefined) return undefined
-  return isAbsolute(template) || !/^(?:\/|$)/.test(leadingText(template))
+  return isAbsolute(template) || !/^(?:[/@]|$)/.test(leadingText(template))
     ? { kind: 'redirect', url: template }
     : { kind: 'uri', uri: template }
 }

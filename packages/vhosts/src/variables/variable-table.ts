@@ -38,6 +38,13 @@ export const WEB_VARIABLE_PREFIXES: readonly string[] = [
   'upstream_http_',
 ]
 
+/** Fields that nginx has variables of their own for. */
+const FIXED_FIELDS = words(`
+http_host http_user_agent http_referer http_via http_x_forwarded_for http_cookie sent_http_content_type
+sent_http_content_length sent_http_location sent_http_last_modified sent_http_connection sent_http_keep_alive
+sent_http_transfer_encoding sent_http_cache_control sent_http_link
+`)
+
 /** Fields of responses that the engine writes, when all else is done. */
 const WRITTEN_LAST = words(
   'sent_http_connection sent_http_content_length sent_http_date sent_http_keep_alive sent_http_server sent_http_transfer_encoding',
@@ -72,6 +79,11 @@ export class VariableTable {
 
   define(name: string): void {
     this.#defined.add(name)
+  }
+
+  /** Returns true if nothing else may define it. Names with the prefix of a field, argument or cookie may be those of a map. */
+  isFixed(name: string): boolean {
+    return FIXED_FIELDS.has(name) || (isNginxVariable(name) && !WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix)))
   }
 
   /** Returns true if every request has it. */

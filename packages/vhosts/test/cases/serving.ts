@@ -29,6 +29,8 @@ export const servingCases: readonly VhostCase[] = [
   ['main', 'map $host $x { default 1; default 2; }', ['1:27: duplicate default map parameter']],
   ['main', 'map $host $x { a 1; a 2; }', ['1:21: conflicting parameter "a"']],
   ['main', 'map $host $x { a 1; } map $host $x { b 1; }', ['1:33: the duplicate "x" variable (first at 1:1)'], 'differs'],
+  ['main', 'map $args $cookie_theme { a 1; }'],
+  ['main', 'map $args $http_host { a 1; }', ['1:11: the duplicate "http_host" variable (it is a built-in variable)']],
   ['main', 'map $args $host { a 1; }', ['1:11: the duplicate "host" variable (it is a built-in variable)']],
   ['server', 'listen 80 frob;', ['1:11: invalid parameter "frob" in "listen" directive']],
   ['server', 'listen 99999;', ['1:8: invalid port in "99999" of the "listen" directive']],

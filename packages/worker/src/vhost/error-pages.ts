@@ -3,7 +3,7 @@ import type { InnerTarget } from './phase-run.ts'
 import { isRedirect } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer, type Templates } from './templates.ts'
-import { splitArgs } from './try-files.ts'
+import { targetOf } from './try-files.ts'
 
 /** The page of an error: a path inside, or a redirect. */
 type ErrorPage =
@@ -31,10 +31,11 @@ function shown(state: RunState, templates: Templates, { answer, target }: ErrorP
   if (answer !== undefined) state.status = answer === 'own' ? undefined : answer
   if (target.kind === 'named') return { kind: 'inside', target: { named: target.name } }
   const text = readForAnswer(state, templates.of(target.kind === 'uri' ? target.uri : target.url))
+  if (text.startsWith('@')) return { kind: 'inside', target: targetOf(text) }
   if (target.kind === 'redirect' || !text.startsWith('/')) {
     const status = typeof answer === 'number' && isRedirect(answer) ? answer : 302
     return { kind: 'redirect', status, url: text }
   }
   if (state.method !== 'HEAD') state.method = 'GET'
-  return { kind: 'inside', target: splitArgs(text) }
+  return { kind: 'inside', target: targetOf(text) }
 }

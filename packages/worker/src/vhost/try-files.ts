@@ -1,5 +1,5 @@
 import type { Template, TryFilesSpec } from '@svc/vhosts'
-import type { Outcome, PhaseRun } from './phase-run.ts'
+import type { InnerTarget, Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer } from './templates.ts'
 
@@ -21,8 +21,13 @@ export function tryFiles(run: PhaseRun, { candidates, last }: TryFilesSpec): Out
     case 'named':
       return run.goInside({ named: last.name })
     case 'uri':
-      return run.goInside(splitArgs(lastOf(state, readForAnswer(state, tools.templates.of(last.uri)), isConstant(last.uri))))
+      return run.goInside(targetOf(lastOf(state, readForAnswer(state, tools.templates.of(last.uri)), isConstant(last.uri))))
   }
+}
+
+/** The target of a text with expanded variables: a named location, or a path. */
+export function targetOf(text: string): InnerTarget {
+  return text.startsWith('@') ? { named: text.slice(1) } : splitArgs(text)
 }
 
 /** Splits a text with expanded variables at its first "?". */
