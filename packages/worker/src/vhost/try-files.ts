@@ -31,7 +31,7 @@ export function targetOf(text: string): InnerTarget {
 }
 
 /** Splits a text with expanded variables at its first "?". */
-export function splitArgs(text: string): { readonly uri: string; readonly args: string } {
+function splitArgs(text: string): { readonly uri: string; readonly args: string } {
   const question = text.indexOf('?')
   return question === -1 ? { uri: text, args: '' } : { uri: text.slice(0, question), args: text.slice(question + 1) }
 }
