@@ -226,6 +226,18 @@ test('on one server', async (t) => {
     assert.match(fresh.headers['set-cookie']?.[0] ?? '', /^SVC_ADMIN=/)
     assert.deepEqual(await panel.everywhere(vera), new Set([401]))
     assert.deepEqual(await panel.everywhere({ headers: { authorization: `Bearer ${fresh.json.token}` } }), new Set([200]))
+    const again = { headers: { authorization: `Bearer ${fresh.json.token}` } }
+    const [one, other, logout] = await Promise.all([
+      panel.ask('POST', '/session/refresh', undefined, again),
+      panel.ask('POST', '/session/refresh', undefined, again),
+      panel.ask('POST', '/logout', undefined, again),
+    ])
+    assert.ok([200, 401].includes(logout.status), 'the refresh may have ended the session before')
+    const begun = [one, other].filter(({ status }) => status === 200)
+    assert.ok(begun.length <= 1, 'one session takes the place of one')
+    for (const { json } of logout.status === 200 ? begun : []) {
+      assert.deepEqual(await panel.everywhere({ headers: { authorization: `Bearer ${json.token}` } }), new Set([401]))
+    }
     const { token } = (await panel.ask('POST', '/tokens', { username: 'vera', ttl_secs: 600 }, await panel.bearer())).json
     const refused = await panel.ask('POST', '/session/refresh', undefined, { headers: { authorization: `Bearer ${token}` } })
     assert.deepEqual([refused.status, refused.json.code], [409, 'not_a_session'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { hashPassword } from '@svc/auth'
@@ -187,6 +187,39 @@ test('a refresh puts a new session in the place of the old one, which ends', asy
   )
   const again = await sessions.refresh({ jti: before.jti, username: 'ann', ...sender })
   assert.deepEqual(again, { refused: 'not_a_session' })
+})
+
+test('of refreshes at the same time one counts, and a logout ends what takes the place of its session', async (t) => {
+  const bench = new Bench(t)
+  const sessions = await bench.open()
+  const sender = { username: 'ann', address: '192.0.2.1', userAgent: 'test' }
+  const jtis = () => sessions.list().map(({ jti }) => jti)
+  const first = await issued(login(sessions))
+  const replies = await Promise.all(Array.from({ length: 5 }, () => sessions.refresh({ jti: first.jti, ...sender })))
+  const [second, ...others] = replies.flatMap(({ issued: one }) => one ?? [])
+  assert.deepEqual([jtis(), others], [[second?.jti], []])
+  assert.equal(replies.filter(({ refused }) => refused === 'not_a_session').length, 4)
+
+  const overtaken = sessions.refresh({ jti: second?.jti ?? '', ...sender })
+  assert.equal(await sessions.revoke({ jti: second?.jti ?? '' }), true)
+  assert.deepEqual([await overtaken, jtis()], [{ refused: 'not_a_session' }, []])
+
+  const third = await issued(login(sessions))
+  const fourth = await issued(sessions.refresh({ jti: third.jti, ...sender }))
+  assert.deepEqual(jtis(), [fourth.jti])
+  assert.equal(await sessions.revoke({ jti: third.jti, holder: { username: 'ann', expiresAt: third.expiresAt } }), true)
+  assert.deepEqual(jtis(), [], 'the logout was on its way when the refresh was answered')
+})
+
+test('a refresh that cannot be saved may be tried again', async (t) => {
+  const bench = new Bench(t)
+  const sessions = await bench.open()
+  const sender = { username: 'ann', address: '192.0.2.1', userAgent: 'test' }
+  const { jti } = await issued(login(sessions))
+  rmSync(bench.dir, { recursive: true })
+  await assert.rejects(sessions.refresh({ jti, ...sender }), { code: 'SUP_SESSIONS' })
+  mkdirSync(bench.dir)
+  await issued(sessions.refresh({ jti, ...sender }))
 })
 
 test('a token for a program cannot be refreshed, nor a session by another user', async (t) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { newTokenId, signToken, type TokenKey, tokenKey, type User } from '@svc/auth'
 import type { Config } from '@svc/config'
-import { asError, type Clock } from '@svc/core'
+import { asError, type Clock, setNewest } from '@svc/core'
 import {
   type IssueReply,
   type LoginRequest,
@@ -32,12 +32,25 @@ function digestOf({ password_hash: hash }: ConfiguredUser): string {
   return createHash('sha256').update(hash).digest('base64url')
 }
 
+/** Refreshes that are remembered: longer than a logout with the session before can be on its way. */
+const MAX_REFRESHES = 1_000
+
+/** A session that another takes the place of. */
+interface Refresh {
+  /** The session before was ended meanwhile, by a logout. */
+  isEnded: boolean
+  /** Id of the new session. */
+  successor?: string
+}
+
 type Sender = Pick<SessionRecord, 'address' | 'userAgent'>
 
 /** Begins and ends sessions of administrators, and tokens for programs. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #logins: Logins
+  /** By the id of the session before. */
+  readonly #refreshes = new Map<string, Refresh>()
   #lastKey: { readonly secret: string; readonly key: TokenKey } | undefined
 
   constructor(options: SessionsOptions) {
@@ -64,16 +77,29 @@ export class Sessions {
     return this.#issue('session', publicUser(user), this.#options.admin().session_ttl_secs, request)
   }
 
-  /** Puts a new session in the place of one. @throws SUP_SESSIONS */
+  /**
+   * Puts a new session in the place of one: one alone, though several requests ask for it at the same time, and none if a logout
+   * overtakes it. @throws SUP_SESSIONS
+   */
   async refresh({ jti, username, ...sender }: RefreshRequest): Promise<IssueReply> {
     const { store, admin } = this.#options
     const user = this.#userOf(username)
     if (user === undefined) return { refused: 'unknown_user' }
     const before = store.record(jti)
-    if (before?.kind !== 'session' || before.username !== username) return { refused: 'not_a_session' }
-    const reply = await this.#issue('session', user, admin().session_ttl_secs, sender)
-    if (reply.issued !== undefined) await this.revoke({ jti })
-    return reply
+    const isOwn = before?.kind === 'session' && before.username === username
+    if (!isOwn || this.#refreshes.has(jti)) return { refused: 'not_a_session' }
+    const refresh: Refresh = { isEnded: false }
+    setNewest(this.#refreshes, jti, refresh, MAX_REFRESHES)
+    try {
+      const reply = await this.#issue('session', user, admin().session_ttl_secs, sender)
+      if (reply.issued !== undefined) refresh.successor = reply.issued.jti
+      if (refresh.successor === undefined) return reply
+      await this.#revoke({ jti: refresh.isEnded ? refresh.successor : jti })
+      return refresh.isEnded ? { refused: 'not_a_session' } : reply
+    } finally {
+      // It failed, and may be tried again.
+      if (refresh.successor === undefined) this.#refreshes.delete(jti)
+    }
   }
 
   /** Makes a token of a user. @throws SUP_SESSIONS */
@@ -83,10 +109,22 @@ export class Sessions {
   }
 
   /**
-   * Ends a session or token. Resolves when no worker accepts it any more, and a restart does not forget that. False: it is unknown.
+   * Ends a session or token, and the session that took its place by a refresh on its way. Resolves when no worker accepts it any more,
+   * and a restart does not forget that. False: it is unknown.
    * @throws SUP_SESSIONS if a restart would forget it
    */
   async revoke(request: RevokeRequest): Promise<boolean> {
+    const refresh = this.#refreshes.get(request.jti)
+    if (refresh !== undefined) refresh.isEnded = true
+    const successor = refresh?.successor
+    const [isFound] = await Promise.all([
+      this.#revoke(request),
+      successor === undefined ? undefined : this.revoke({ jti: successor }),
+    ])
+    return isFound
+  }
+
+  async #revoke(request: RevokeRequest): Promise<boolean> {
     const revoked = this.#options.store.revoke(request)
     if (revoked === undefined) return false
     await Promise.all([revoked.saved, this.#options.announce(revoked.ended)])
