@@ -31,6 +31,11 @@ function run<Result>(page: Page, script: string): Promise<Result> {
   return page.evaluate(`(async () => { ${script} })()`)
 }
 
+/** Answers for the panel, on the host that was the site's. */
+const staysThere = `addEventListener('fetch', (event) => {
+  if (event.request.mode === 'navigate') event.respondWith(new Response('<h1>of the site</h1>', { headers: { 'content-type': 'text/html' } }))
+})`
+
 async function configOf(hash: string, root: string): Promise<string> {
   const user = (name: string, role: string) =>
     `[[admin.users]]\nusername = "${name}"\npassword_hash = "${hash}"\nrole = "${role}"\n`
@@ -164,4 +169,29 @@ test('pages of a hostile site in the browser of an administrator who has a tunne
     await context.clearCookies({ domain: '.example.localhost' })
     assert.equal(await userOf(admin), 'alice')
   })
+})
+
+test('a service worker of a site leaves the host when the panel gets it', async (t) => {
+  const executable = requireProgram(t, 'chromium')
+  if (executable === undefined) return
+  const root = tempSite(t, { ...site, 'public/worker.js': staysThere })
+  const config = await configOf(await hashPassword(PASSWORD), root)
+  const withoutPanel = config.replace('enabled = true', 'enabled = false').replace(`hosts = ["${PANEL}"]\n`, '')
+  const before = withoutPanel.replace('"localhost"]', `"${PANEL}"]`)
+  const server = await startServer(t, { config: before })
+  const address = server.url.replace('127.0.0.1', PANEL)
+  const context = await (await startBrowser(t, executable)).newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.goto(address)
+  await run(page, `await navigator.serviceWorker.register('/worker.js'); await navigator.serviceWorker.ready`)
+  await page.goto(`${address}/__svc/admin/login`)
+  assert.equal(await page.textContent('h1'), 'of the site')
+
+  await server.child.stop()
+  const listen = `listen = "${new URL(server.url).host}"`
+  await startServer(t, { config: config.replace('listen = "127.0.0.1:0"', listen) })
+  await page.goto(`${address}/__svc/admin/login`)
+  await page.waitForSelector('[name=username]')
+  assert.equal(await run(page, 'return (await navigator.serviceWorker.getRegistrations()).length'), 0)
 })

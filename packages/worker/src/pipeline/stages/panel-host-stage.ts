@@ -7,6 +7,20 @@ import { isForPanelHost } from '../endpoints/endpoint-access.ts'
 export const PANEL = '/__svc/admin'
 
 /**
+ * The script that takes the place of every service worker: one that a site registered while the host was its own would go on answering
+ * in place of the panel, in the browsers that it is in. They ask for its script again after a page that it answered.
+ */
+const LEAVING_WORKER = `addEventListener('install', () => skipWaiting())
+addEventListener('activate', (event) => {
+  const reload = async () => {
+    await registration.unregister()
+    for (const client of await clients.matchAll({ type: 'window' })) await client.navigate(client.url)
+  }
+  event.waitUntil(reload())
+})
+`
+
+/**
  * Keeps all sites off the hosts of the panel. Browsers count a host as one: a script of a site there could act as the user whose
  * session cookie the browser sends.
  */
@@ -22,7 +36,14 @@ export class PanelHostStage implements Stage {
     const { method, path } = context.request
     context.pathGroup = 'builtin'
     context.withdrawFromL0()
-    if (path === '/' && (method === 'GET' || method === 'HEAD')) {
+    if (context.request.header('service-worker') === 'script') {
+      const headers = [
+        ['content-type', 'text/javascript; charset=utf-8'],
+        ['cache-control', 'no-store'],
+        ['x-content-type-options', 'nosniff'],
+      ] as const
+      context.respond({ status: 200, headers }, Buffer.from(LEAVING_WORKER))
+    } else if (path === '/' && (method === 'GET' || method === 'HEAD')) {
       const headers = [
         ['location', PANEL],
         ['cache-control', 'no-store'],
