@@ -155,14 +155,9 @@ export async function act(page: Page, label: string, result: string): Promise<vo
 
 const manifest = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8'))
 /** Parameters of pages that show one thing. */
-const queries: Readonly<Record<string, string>> = { site: '?id=shop' }
-const names: readonly string[] = manifest.pages
+const queries: Readonly<Record<string, string>> = { '/__svc/admin/site': '?id=shop' }
 /** All pages of the table. */
-export const paths = [
-  '/__svc/admin',
-  '/__svc/obs/dashboard',
-  ...names.map((name) => `/__svc/admin/${name}${queries[name] ?? ''}`),
-]
+export const paths = Object.keys(manifest.pages).map((path) => `${path}${queries[path] ?? ''}`)
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 

@@ -45,6 +45,24 @@ test('a browser without a session is sent to the login, and told its page', asyn
   assert.deepEqual(await toLogin('/__svc/admin', `SVC_ADMIN=${ended}`), [303, '/__svc/admin/login'])
 })
 
+test('a page names the scripts that it needs, and the login those of the page after it', async (t) => {
+  const server = await PipelineServer.start(t, [shop], adminToml)
+  const scriptsOf = async (path: string) => {
+    const { text } = await panelFor(server, 'root', path)
+    return [...text.matchAll(/<link rel="modulepreload" href="([^"]*)">/g)].map(([, href]) => href)
+  }
+  const needed = (path: string) => [...manifest.preload, ...manifest.pages[path]].map(at)
+  for (const path of Object.keys(manifest.pages)) assert.deepEqual(await scriptsOf(path), needed(path), path)
+  const overview = needed('/__svc/admin')
+  assert.notDeepEqual(overview, needed('/__svc/admin/sites'))
+  assert.deepEqual(await scriptsOf('/__svc/admin/login'), overview)
+  const next = (path: string) => scriptsOf(`/__svc/admin/login?${new URLSearchParams({ next: path })}`)
+  assert.deepEqual(await next('/__svc/admin/sites?q=a#b'), needed('/__svc/admin/sites'))
+  for (const hostile of ['https://evil.test/', '//evil.test', '__proto__', 'constructor', '/__svc/admin/none']) {
+    assert.deepEqual(await next(hostile), overview, hostile)
+  }
+})
+
 test('pages carry a strict policy, run no inline script, and are not stored', async (t) => {
   const server = await PipelineServer.start(t, [shop], adminToml)
   const dashboard = await server.get('/__svc/obs/dashboard', { host: PANEL_HOST, headers: await bearer('root') })

@@ -15,8 +15,8 @@ interface Manifest {
   readonly preload: readonly string[]
   /** By name: the type, and the codings in which the build has compressed it. */
   readonly files: Readonly<Record<string, { readonly type: string; readonly codings: readonly ContentCoding[] }>>
-  /** Names of the pages below `/__svc/admin/`. */
-  readonly pages: readonly string[]
+  /** By the path of a page: scripts that it needs besides. */
+  readonly pages: Readonly<Record<string, readonly string[]>>
 }
 
 /** A file of the panel. Its name changes with its content. */

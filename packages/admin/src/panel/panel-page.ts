@@ -29,8 +29,17 @@ function attribute(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
-/** Every page of the panel: its script draws the rest, for the user that the page names. */
-export function panelPage(caller: Caller): EndpointAnswer {
+/** The scripts of a page; undefined: the panel has no such page. */
+export function scriptsOf(path: string): readonly string[] | undefined {
+  const { pages } = panelFiles().manifest
+  return Object.hasOwn(pages, path) ? pages[path] : undefined
+}
+
+/**
+ * Every page of the panel: its script draws the rest, for the user that the page names.
+ * @param scripts those that the page needs at once, or the next page will
+ */
+export function panelPage(caller: Caller, scripts: readonly string[] = []): EndpointAnswer {
   const { script, style, icon, preload } = panelFiles().manifest
   const at = (name: string) => `/__svc/admin/assets/${name}`
   const user = caller.kind === 'user' ? JSON.stringify(showUser(caller.user)) : ''
@@ -43,7 +52,7 @@ export function panelPage(caller: Caller): EndpointAnswer {
 <title>svc</title>
 <link rel="icon" href="${at(icon)}">
 <link rel="stylesheet" href="${at(style)}">
-${preload.map((name) => `<link rel="modulepreload" href="${at(name)}">\n`).join('')}<script type="module" src="${at(script)}"></script>
+${[...preload, ...scripts].map((name) => `<link rel="modulepreload" href="${at(name)}">\n`).join('')}<script type="module" src="${at(script)}"></script>
 </head>
 <body data-user="${attribute(user)}">
 <div id="app"><noscript><p>This page needs JavaScript. <code>svc config credentials token</code> makes a token for the API.</p></noscript></div>

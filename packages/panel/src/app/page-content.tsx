@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { Empty } from '../components/empty.tsx'
 import { Skeleton } from '../components/skeleton.tsx'
-import { useMayChange, useUser } from '../data/services.ts'
+import { useMayChange, useServices, useUser } from '../data/services.ts'
 import type { PanelPage } from '../pages/pages.ts'
 
 /** True if the user may read the data of a page. */
@@ -19,15 +19,16 @@ type Code = { readonly kind: 'ready'; readonly Page: ComponentType } | { readonl
 /** Loads the code of a page and draws it. */
 export function PageContent({ page }: { readonly page: PanelPage | undefined }) {
   const maySee = useMaySee()
+  const { code: pageCode } = useServices()
   const [loaded, setLoaded] = useState<{ readonly page: PanelPage | undefined; readonly code: Code }>()
   const isSuper = useMayChange('super_admin')
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = page === undefined ? 'No such page - svc' : `${page.title} - svc`
     if (page === undefined) return
     let isWanted = true
     const show = (code: Code) => isWanted && setLoaded({ page, code })
-    page.load().then(
-      ({ default: Page }) => show({ kind: 'ready', Page }),
+    pageCode.load(page.load).then(
+      (Page) => show({ kind: 'ready', Page }),
       () => show({ kind: 'missing' }),
     )
     return () => {
@@ -39,6 +40,8 @@ export function PageContent({ page }: { readonly page: PanelPage | undefined }) 
     const why = isSuper ? '' : 'Ask a super_admin for the role, or for the figures.'
     return <Empty title={`Your role may not read this page: ${page.title}.`}>{why}</Empty>
   }
+  const Known = pageCode.known(page.load)
+  if (Known !== undefined) return <Known />
   const code = loaded?.page === page ? loaded.code : { kind: 'loading' as const }
   switch (code.kind) {
     case 'ready':

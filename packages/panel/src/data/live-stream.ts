@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { type Api, ApiError } from './api.ts'
 import { Store, useStore } from './store.ts'
 
@@ -117,6 +117,6 @@ export class LiveStream<Message> {
 
 /** Follows a stream while the component is drawn. @returns its last message */
 export function useLast<Message>(stream: LiveStream<Message>): Message | undefined {
-  useEffect(() => stream.follow(() => undefined), [stream])
+  useLayoutEffect(() => stream.follow(() => undefined), [stream])
   return useStore(stream.last)
 }

@@ -2,6 +2,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Api } from './api.ts'
 import type { LiveStream } from './live-stream.ts'
+import type { PageCode } from './page-code.ts'
 import type { Role, Session, User } from './session.ts'
 import type { Store } from './store.ts'
 import type { SummaryReport } from './summary.ts'
@@ -12,6 +13,8 @@ interface Services {
   readonly api: Api
   /** The state of the server, live; shared by all pages. */
   readonly summary: LiveStream<SummaryReport>
+  /** The code of pages, as far as it is loaded. */
+  readonly code: PageCode
   /** The last message for screen readers. */
   readonly announcement: Store<string>
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef } from 'preact/hooks'
 
 interface RepeatOptions {
   /** Loads again after each such time while the page is visible. @default never */
@@ -18,7 +18,8 @@ export function useRepeated(
   { everyMs, factor = () => 1, isWanted = true }: RepeatOptions,
 ): () => void {
   const now = useRef<() => void>(() => undefined)
-  useEffect(() => {
+  // Before the browser draws: an answer that is asked for sooner comes sooner.
+  useLayoutEffect(() => {
     if (!isWanted) return
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,4 +1,4 @@
-import type { ComponentType } from 'preact'
+import type { PageLoad } from '../data/page-code.ts'
 import type { Role } from '../data/session.ts'
 
 /** A page of the panel. */
@@ -16,7 +16,7 @@ export interface PanelPage {
   readonly isForTenants?: boolean
   /** `wall`: without navigation and actions. @default "panel" */
   readonly frame?: 'wall'
-  readonly load: () => Promise<{ readonly default: ComponentType }>
+  readonly load: PageLoad
 }
 
 /** All pages, in the order of the navigation. A new page is a file and a row here. */

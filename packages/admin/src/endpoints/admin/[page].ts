@@ -1,6 +1,6 @@
 import { endpoint } from '../../contract/endpoint.ts'
 import { AdminError } from '../../errors/errors.ts'
-import { pageQuery, panelFiles, panelPage } from '../../panel/panel-page.ts'
+import { pageQuery, panelPage, scriptsOf } from '../../panel/panel-page.ts'
 
 export const panelSubpage = endpoint({
   method: 'GET',
@@ -11,7 +11,8 @@ export const panelSubpage = endpoint({
   summary: 'Panel: one of its other pages, whose state is in the query.',
   query: pageQuery,
   handle(_plane, { caller, params: { page = '' } }) {
-    if (!panelFiles().manifest.pages.includes(page)) throw new AdminError('UNKNOWN_PAGE', { page })
-    return panelPage(caller)
+    const scripts = scriptsOf(`/__svc/admin/${page}`)
+    if (scripts === undefined) throw new AdminError('UNKNOWN_PAGE', { page })
+    return panelPage(caller, scripts)
   },
 })

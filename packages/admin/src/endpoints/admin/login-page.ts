@@ -1,5 +1,5 @@
 import { endpoint } from '../../contract/endpoint.ts'
-import { pageQuery, panelPage } from '../../panel/panel-page.ts'
+import { pageQuery, panelPage, scriptsOf } from '../../panel/panel-page.ts'
 
 export const loginPage = endpoint({
   method: 'GET',
@@ -9,5 +9,9 @@ export const loginPage = endpoint({
   isPage: true,
   summary: 'Page to log in; goes on to the page that `next` names.',
   query: pageQuery,
-  handle: (_plane, { caller }) => panelPage(caller),
+  handle(_plane, { caller, query: { next } }) {
+    // The scripts of the page that a login leads to come while the user types.
+    const path = String(next ?? '').replace(/[?#].*$/s, '')
+    return panelPage(caller, scriptsOf(path) ?? scriptsOf('/__svc/admin'))
+  },
 })

@@ -1,5 +1,5 @@
 import { endpoint } from '../../contract/endpoint.ts'
-import { pageQuery, panelPage } from '../../panel/panel-page.ts'
+import { pageQuery, panelPage, scriptsOf } from '../../panel/panel-page.ts'
 
 export const panel = endpoint({
   method: 'GET',
@@ -9,5 +9,5 @@ export const panel = endpoint({
   isPage: true,
   summary: 'Panel: the overview.',
   query: pageQuery,
-  handle: (_plane, { caller }) => panelPage(caller),
+  handle: (_plane, { caller }) => panelPage(caller, scriptsOf('/__svc/admin')),
 })

@@ -1,5 +1,5 @@
 import { endpoint } from '../../contract/endpoint.ts'
-import { pageQuery, panelPage } from '../../panel/panel-page.ts'
+import { pageQuery, panelPage, scriptsOf } from '../../panel/panel-page.ts'
 
 export const dashboard = endpoint({
   method: 'GET',
@@ -9,5 +9,5 @@ export const dashboard = endpoint({
   isPage: true,
   summary: 'Page for a wall: health, traffic and alerts, live.',
   query: pageQuery,
-  handle: (_plane, { caller }) => panelPage(caller),
+  handle: (_plane, { caller }) => panelPage(caller, scriptsOf('/__svc/obs/dashboard')),
 })
