@@ -97,7 +97,8 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   await vhosts.prepare(generation, handlers)
   await rules.prepare(generation, handlers)
   upstreams.serve(generation)
-  const stages = [new VhostStage(), new RouteRulesStage(rules), new LocationStage(vhosts, app), app]
+  const locations = new LocationStage(vhosts, app)
+  const stages = [new VhostStage(locations), new RouteRulesStage(rules), locations, app]
   const onExchange = createRequestHandler({
     generation: () => generation,
     pipeline: new Pipeline(stages, sendFailure),

@@ -91,11 +91,21 @@ export function serverNameIn(bytes: Buffer): string | undefined {
   return ''
 }
 
-/** Waits for the ClientHello of a connection and puts it back. @param onName gets the server name, or "" */
-export function awaitServerName(socket: Socket, timeoutMs: number, onName: (name: string) => void): void {
+/**
+ * Waits for the beginning of a handshake and puts it back.
+ * @param isByName true if its server name is needed
+ * @param onHello gets the server name, or "" for none or one that is not needed; undefined: it is no handshake
+ */
+export function awaitHello(
+  socket: Socket,
+  { timeoutMs, isByName }: { readonly timeoutMs: number; readonly isByName: boolean },
+  onHello: (name: string | undefined) => void,
+): void {
   const parse = (bytes: Buffer) => {
-    const value = serverNameIn(bytes)
+    if (bytes.byteLength === 0) return undefined
+    if (bytes[0] !== HANDSHAKE) return { value: undefined, rest: bytes }
+    const value = isByName ? serverNameIn(bytes) : ''
     return value === undefined ? undefined : { value, rest: bytes }
   }
-  readFirstBytes(socket, timeoutMs, parse, onName)
+  readFirstBytes(socket, timeoutMs, parse, onHello)
 }

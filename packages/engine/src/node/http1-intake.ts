@@ -44,19 +44,25 @@ const parserFaults: Readonly<Record<string, GateFault>> = {
 /** Texts of refusals that replace their status line. */
 const refusalTexts: Readonly<Record<string, string>> = { plain_http: 'The plain HTTP request was sent to HTTPS port' }
 
+/** The intake of requests, and that of requests without TLS where TLS is spoken. */
+interface Http1Intakes {
+  readonly intake: NodeIntake
+  readonly plain: NodeIntake | undefined
+}
+
 /** Takes the HTTP/1 requests of a listener, those of one connection one after the other. */
 export class Http1Intake {
   readonly #origin: IntakeListener
-  readonly #intake: NodeIntake
+  readonly #intakes: Http1Intakes
   readonly #context: NodeContext
   readonly #isTcp: boolean
   readonly #fields = new Http1Fields()
   readonly #connections = new WeakMap<Socket, Http1Connection>()
 
   /** @param isTcp true if connections come by TCP, not by a unix socket */
-  constructor(origin: IntakeListener, intake: NodeIntake, context: NodeContext, isTcp: boolean) {
+  constructor(origin: IntakeListener, intakes: Http1Intakes, context: NodeContext, isTcp: boolean) {
     this.#origin = origin
-    this.#intake = intake
+    this.#intakes = intakes
     this.#context = context
     this.#isTcp = isTcp
   }
@@ -79,6 +85,7 @@ export class Http1Intake {
     const isFree = connection === undefined || (connection.current === undefined && connection.waiting.length === 0)
     return (
       isFree &&
+      this.#plainIntake(request.socket) === undefined &&
       connection?.isFinal !== true &&
       request.method === 'GET' &&
       request.headers['sec-websocket-key'] !== undefined &&
@@ -107,7 +114,7 @@ export class Http1Intake {
     }
     const connection = this.#connectionOf(socket)
     const upgrade = { request, socket, onSwitch }
-    const exchange = this.#intake.take({ ...this.#arrivalOf(connection, request, response), hasBody: false, upgrade })
+    const exchange = this.#intakes.intake.take({ ...this.#arrivalOf(connection, request, response), hasBody: false, upgrade })
     if (exchange !== undefined) waiting.listen(() => exchange.halfClosed())
   }
 
@@ -173,7 +180,9 @@ export class Http1Intake {
 
   #take(connection: Http1Connection, { request, response, more }: WaitingRequest): void {
     const arrival = { ...this.#arrivalOf(connection, request, response), ...more }
-    const exchange = this.#intake.take(arrival)
+    const plain = this.#plainIntake(request.socket)
+    if (plain !== undefined) response.shouldKeepAlive = false
+    const exchange = (plain ?? this.#intakes.intake).take(arrival)
     if (exchange === undefined) connection.isFinal ||= arrival.wire.wantsClose
     if (exchange === undefined || exchange.out.destroyed) return
     connection.current = exchange
@@ -216,6 +225,10 @@ export class Http1Intake {
       fault: faultOf(request),
       upgrade: undefined,
     }
+  }
+
+  #plainIntake(socket: Socket): NodeIntake | undefined {
+    return socket instanceof TLSSocket ? undefined : this.#intakes.plain
   }
 
   #connectionOf(socket: Socket): Http1Connection {

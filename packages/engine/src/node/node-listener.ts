@@ -14,7 +14,7 @@ import type { EngineLimits } from '../exchange/exchange-watch.ts'
 import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import { noteHandshake } from './client-certificate.ts'
-import { awaitServerName } from './client-hello.ts'
+import { awaitHello } from './client-hello.ts'
 import { readFirstBytes } from './first-bytes.ts'
 import { Http1Intake } from './http1-intake.ts'
 import { Http2Intake } from './http2-intake.ts'
@@ -86,7 +86,10 @@ export class NodeListener {
     const intake = new NodeIntake(origin, options, context)
     intake.names = tls?.names
     this.#intake = intake
-    this.#http1 = new Http1Intake(origin, intake, context, address.socket === undefined)
+    // Requests that come without TLS where TLS is spoken: no ready response is for them.
+    const { ready: _ready, ...withoutReady } = options
+    const plain = tls && new NodeIntake({ listener: address.name, scheme: 'http' }, withoutReady, context)
+    this.#http1 = new Http1Intake(origin, { intake, plain }, context, address.socket === undefined)
     this.#http2 = new Http2Intake(intake, context)
     this.#server =
       tls === undefined ? createHttpServer(this.#http1Options(context.limits())) : this.#tlsServer(tls, context.limits())
@@ -186,22 +189,30 @@ export class NodeListener {
     }
     server.on('secureConnection', secured)
     server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
-    this.#chooseByName(server, secured)
+    const plain = (socket: Socket) => {
+      for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
+    }
+    this.#lookBefore(server, secured, plain)
     return server
   }
 
-  /** Lets the server of the name that a client asks for take its connection, where that matters. */
-  #chooseByName(server: HttpsServer, secured: (socket: TLSSocket) => void): void {
+  /** Looks at the beginning of a connection, where it matters which name the client asks for, or that it does not speak TLS. */
+  #lookBefore(server: HttpsServer, secured: (socket: TLSSocket) => void, plain: (socket: Socket) => void): void {
     const handshakes = takeListeners(server)
     server.on('connection', (socket: Socket) => {
-      if (this.#tls?.isByName !== true) {
+      const { isByName = false, takesPlain = false } = this.#tls ?? {}
+      if (!isByName && !takesPlain) {
         passOn(server, handshakes, socket)
         return
       }
-      awaitServerName(socket, HEAD_TIMEOUT_MS, (name) => {
-        const named = this.#serverFor(name, secured)
-        if (named !== undefined) named.emit('connection', socket)
-        else socket.end(UNRECOGNIZED_NAME, () => socket.destroy())
+      awaitHello(socket, { timeoutMs: HEAD_TIMEOUT_MS, isByName }, (name) => {
+        if (name === undefined && takesPlain) plain(socket)
+        else if (!isByName) passOn(server, handshakes, socket)
+        else {
+          const named = this.#serverFor(name ?? '', secured)
+          if (named !== undefined) named.emit('connection', socket)
+          else socket.end(UNRECOGNIZED_NAME, () => socket.destroy())
+        }
       })
     })
   }

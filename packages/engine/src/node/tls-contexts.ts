@@ -59,6 +59,11 @@ export class TlsContexts {
     return isSameTls(this.#tls, tls)
   }
 
+  /** True if requests that come without TLS are requests like others. */
+  get takesPlain(): boolean {
+    return this.#tls.takesPlain === true
+  }
+
   /** The certificate for a server name, and its options. Undefined: the handshake is rejected. */
   optionsFor(serverName: string): NamedOptions | undefined {
     const id = this.names.certificateOf(serverName)

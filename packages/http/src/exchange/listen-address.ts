@@ -39,6 +39,8 @@ export interface ListenerTls {
   /** Id of the certificate for all other names, and for clients that name none, or `REJECTED`. */
   readonly fallback: string
   readonly minVersion: '1.2' | '1.3'
+  /** True if a server has a page for requests that come without TLS: they are requests like others. Engine "node" alone. */
+  readonly takesPlain?: boolean
 }
 
 /** An address to listen on, as the configuration names it and as it is bound. */

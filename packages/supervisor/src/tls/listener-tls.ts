@@ -4,6 +4,8 @@ import {
   type Config,
   certificateKey,
   defaultServer,
+  EARLY_FAULTS,
+  hasEarlyPage,
   type LoadedCertificate,
   plainHostnames,
   type ServerSpec,
@@ -42,6 +44,7 @@ export interface ChosenCertificates {
   readonly names: ListenerTls['names']
   readonly fallback: string
   readonly minVersion: ListenerTls['minVersion']
+  readonly takesPlain: boolean
 }
 
 type Pairs = UsedCertificate['pairs']
@@ -156,6 +159,7 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
     names: [...new Map([...names, ...rejected])].sort(([one], [other]) => (one < other ? -1 : 1)),
     fallback: standing,
     minVersion: standard?.minTlsVersion ?? config.tls.min_version,
+    takesPlain: servers.some((server) => hasEarlyPage(server, EARLY_FAULTS.plainHttp)),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ReadingTools } from '../directives/directive-call.ts'
 import { largeClientHeaderBuffers } from '../directives/header-buffers.ts'
 import type { EngineName } from '../spec/spec.ts'
+import { EARLY_FAULTS, hasEarlyPage } from '../spec/walk.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
@@ -129,6 +130,10 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }
     }
     if (onUws !== undefined && spec.clientCheck !== undefined) {
       const message = `"ssl_verify_client" is not available on engine "uws", which serves ${onUws.address}`
+      onUws.call.fail(message, undefined, 'set svc_engine node')
+    }
+    if (onUws !== undefined && hasEarlyPage(spec, EARLY_FAULTS.plainHttp)) {
+      const message = `"error_page ${EARLY_FAULTS.plainHttp}" is not available on engine "uws", which serves ${onUws.address}`
       onUws.call.fail(message, undefined, 'set svc_engine node')
     }
     if (onUws !== undefined && spec.rejectsHandshakes) {

@@ -118,17 +118,8 @@ function pageTarget(call: DirectiveCall, index: number): ErrorPageSpec['target']
     : { kind: 'uri', uri: template }
 }
 
-/** Codes of nginx for heads that are too long, for client certificates, and for plain HTTP where TLS is spoken: the engine answers. */
-const OF_ENGINE: ReadonlySet<number> = new Set([494, 495, 496, 497])
-const PLAIN_HTTP = 497
-
-function checkShown(call: DirectiveCall, { statuses, target }: ErrorPageSpec): void {
-  if (statuses.includes(PLAIN_HTTP) && target.kind === 'redirect') {
-    const message = `"error_page ${PLAIN_HTTP}" is not available: plain HTTP on an address that speaks TLS gets 400`
-    call.fail(message, undefined, 'redirect from a server that listens on port 80')
-  } else if (statuses.some((status) => OF_ENGINE.has(status)))
-    call.notice('"error_page" has no effect for 494 to 497: such requests get a short page with 400 or 431', 'error_page 494')
-}
+/** Code of nginx for heads that are too long: the engine answers. */
+const LONG_HEAD = 494
 
 /** `error_page`. */
 export const errorPage = rule<ErrorPageSpec>('error_page', {
@@ -146,8 +137,8 @@ export const errorPage = rule<ErrorPageSpec>('error_page', {
     const statuses = call.every((index) => parseStatus(call, index), count)
     const target = pageTarget(call, targetIndex)
     if (statuses === undefined || target === undefined || (hasAnswer && answer === undefined)) return undefined
-    const page: ErrorPageSpec = { statuses, answer, target }
-    checkShown(call, page)
-    return page
+    if (statuses.includes(LONG_HEAD))
+      call.notice('"error_page" has no effect for 494: such requests get a short page with 431', 'error_page 494')
+    return { statuses, answer, target }
   },
 })

@@ -28,3 +28,11 @@ export function defaultServer(address: string, servers: readonly ServerSpec[]): 
 export function isPassed(content: ContentSpec): content is UpstreamContent {
   return 'target' in content
 }
+
+/** Codes of nginx for faults that are found before a location is: all of them get 400, unless a page is shown for them. */
+export const EARLY_FAULTS = { certificate: 495, noCertificate: 496, plainHttp: 497 } as const
+
+/** True if a server has a page for a fault that is found before a location is. */
+export function hasEarlyPage({ fallback }: ServerSpec, fault: number): boolean {
+  return fallback.errorPages.some(({ statuses }) => statuses.includes(fault))
+}

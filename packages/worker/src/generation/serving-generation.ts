@@ -5,7 +5,7 @@ import { addressOfListenName, type Config, type SiteConfig } from '@svc/config'
 import { ServerNames } from '@svc/engine'
 import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
-import { settingsOfServer } from '@svc/vhosts'
+import { EARLY_FAULTS, hasEarlyPage, settingsOfServer } from '@svc/vhosts'
 import { Authenticator } from '../access/authenticator.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import { type Affinity, affinityOf } from './affinity.ts'
@@ -24,6 +24,8 @@ export interface ServingGeneration {
   matchHost(host: string): HostMatch<SiteRuntime> | undefined
   /** True if there are servers of vhost files. Without them all addresses serve the same. */
   readonly hasVhosts: boolean
+  /** TLS addresses, if a server has a page for requests that come to them without TLS; else none. */
+  readonly plainOnTls: ReadonlySet<string>
   /** False if a server of a vhost file keeps repeated slashes of paths. */
   readonly alwaysMergesSlashes: boolean
   /** Target of requests for a host on a listen address; undefined when nothing is served there. */
@@ -85,6 +87,11 @@ function largestBody({ web, config }: GenerationSpec): number {
   return largest
 }
 
+function plainOnTls({ web, listen }: GenerationSpec): ReadonlySet<string> {
+  const isShown = web.servers.some((server) => hasEarlyPage(server, EARLY_FAULTS.plainHttp))
+  return new Set(isShown ? listen.filter(({ isTls }) => isTls === true).map(({ name }) => name) : [])
+}
+
 /** RFC 6797 section 6.1. */
 function strictTransportOf({ tls }: Config): ServingGeneration['strictTransport'] {
   const seconds = tls.hsts_max_age_secs
@@ -119,6 +126,7 @@ export function buildGeneration(
     siteOf: (host: string) => hosts.match(hostnameOf(host))?.value,
     matchHost: (host: string) => hosts.match(hostnameOf(host)),
     hasVhosts,
+    plainOnTls: plainOnTls(spec),
     alwaysMergesSlashes: spec.web.servers.every(({ mergesSlashes }) => mergesSlashes),
     route: (listener: string, host: string) => routing.route(listener, host),
     prepareRoutes: () => routing.prepare(spec.listen.map(({ name }) => name)),

@@ -50,6 +50,7 @@ export function createStages({
   settleSite,
 }: StageParts): Stage[] {
   const app = new AppStage(renderer, isr, settleSite)
+  const locations = new LocationStage(vhosts, app)
   return [
     new LimiterStage(limiter, true),
     new ProofStage(proofs),
@@ -59,10 +60,10 @@ export function createStages({
     new SecureStage(),
     new PanelHostStage(),
     new PluginStage(plugins),
-    new VhostStage(),
+    new VhostStage(locations),
     new MaintenanceStage(),
     new RouteRulesStage(rules),
-    new LocationStage(vhosts, app),
+    locations,
     app,
   ]
 }

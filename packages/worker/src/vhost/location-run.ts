@@ -1,4 +1,5 @@
 import { type HeaderList, withoutControls } from '@svc/http'
+import { EARLY_FAULTS } from '@svc/vhosts'
 import { termsRequestOf } from '../compression/index.ts'
 import { sendStatus } from '../request/error-response.ts'
 import { plainPage } from '../request/plain-page.ts'
@@ -26,6 +27,7 @@ import type { Found, WebFiles } from './web-files.ts'
 
 /** Longer bodies are empty in logs, as where nginx has them in a file. */
 const MAX_LOGGED_BODY_BYTES = 16 * 1024
+const earlyFaults: ReadonlySet<number> = new Set(Object.values(EARLY_FAULTS))
 /** Statuses of `return` that close the connection instead of a response. */
 const CLOSED: ReadonlySet<number> = new Set([408, 444, 499])
 
@@ -47,6 +49,13 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     context.showFailure = (status) => this.#showFailure(status)
   }
 
+  /** Answers with a fault that was found before any location. */
+  refuse(fault: number): Outcome {
+    this.state.context.withdrawFromL0()
+    this.comeTo(this.state.compiled.fallback)
+    return this.fail(fault)
+  }
+
   override noteFound(path: string, found: Found): void {
     this.#found.push([path, found])
   }
@@ -61,7 +70,8 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
 
   fail(status: number, headers: HeaderList = []): Outcome {
     const { state } = this
-    state.status = status
+    const shown = earlyFaults.has(status) ? 400 : status
+    state.status = shown
     // If showing an error failed too, the fields of the first error are sent with this one.
     state.carried = withMissing(headers, state.carried)
     // The type that X-Accel-Redirect set for a file does not apply to its error.
@@ -71,7 +81,7 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
     const page = errorPageOf(state, this.tools.templates, status)
     if (page?.kind === 'inside') return this.goInside(page.target)
     if (page?.kind === 'redirect') return this.#sendRedirect(page.status, page.url)
-    sendStatus(context, status, headers)
+    sendStatus(context, shown, headers)
     return 'answered'
   }
 

@@ -136,6 +136,7 @@ export class BuiltinStage implements Stage {
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
     if (refuseLoop(context)) return 'answered'
+    if (context.isPlainOnTls) return 'next'
     const { method, path } = context.request
     const match = context.generation.endpoints.match(method, path)
     if (match === undefined) return 'next'

@@ -32,7 +32,7 @@ export class PanelHostStage implements Stage {
   }
 
   run(context: RequestContext): StageResult {
-    if (!isForPanelHost(context)) return 'next'
+    if (context.isPlainOnTls || !isForPanelHost(context)) return 'next'
     const { method, path } = context.request
     context.pathGroup = 'builtin'
     context.withdrawFromL0()

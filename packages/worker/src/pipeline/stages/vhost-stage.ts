@@ -1,6 +1,6 @@
 import { type ClientCertificate, decodePath, escapeUri, normalizePath } from '@svc/http'
 import { MAINTENANCE_RETRY_SECS } from '@svc/protocol'
-import type { ClientCheck } from '@svc/vhosts'
+import { type ClientCheck, EARLY_FAULTS, hasEarlyPage } from '@svc/vhosts'
 import type { VhostMatch } from '../../generation/host-routing.ts'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
@@ -19,7 +19,7 @@ export class SecureStage implements Stage {
 
   run(context: RequestContext): StageResult {
     const { client, generation, exchange } = context
-    if (client.scheme === 'https') return 'next'
+    if (client.scheme === 'https' || context.isPlainOnTls) return 'next'
     const { target, path } = exchange.request
     if (path.startsWith(PROOF_PREFIX)) return 'next'
     const origin = generation.secureHosts.originOf(client.host)
@@ -35,8 +35,14 @@ export class SecureStage implements Stage {
  */
 export class VhostStage implements Stage {
   readonly name = 'vhost'
+  readonly #locations: LocationStage
 
-  run(context: RequestContext): StageResult {
+  /** @param locations shows the pages of errors that come before any location */
+  constructor(locations: LocationStage) {
+    this.#locations = locations
+  }
+
+  run(context: RequestContext): StageResult | Promise<StageResult> {
     const { generation, client } = context
     if (!generation.hasVhosts) {
       const site = generation.siteOf(client.host)
@@ -45,30 +51,43 @@ export class VhostStage implements Stage {
       return 'next'
     }
     const route = generation.route(context.exchange.request.listener, client.host)
+    if (context.isPlainOnTls) {
+      context.vhost = route?.vhost
+      return this.#refuse(context, EARLY_FAULTS.plainHttp, 'The plain HTTP request was sent to HTTPS port.')
+    }
     if (route === undefined) return withoutSite(context)
     context.site = route.site
     context.vhost = route.vhost
     if (route.vhost === undefined) return limitBody(context)
     context.hidesCacheStatus = true
-    return route.vhost.server.clientCheck === undefined ? 'next' : checkClient(context, route.vhost.server.clientCheck)
+    const { clientCheck } = route.vhost.server
+    return clientCheck === undefined ? 'next' : this.#checkClient(context, clientCheck)
   }
-}
 
-/**
- * Refuses clients whose certificate a server does not accept, before anything else answers for it. The engine has refused requests
- * by connections that were secured for another server. What the server answers is never kept for others.
- */
-function checkClient(context: RequestContext, { mode }: ClientCheck): StageResult {
-  context.withdrawFromL0()
-  const { request } = context.exchange
-  // As in nginx: an address without TLS is not concerned.
-  if (request.scheme !== 'https') return 'next'
-  const client = request.connection?.tls?.client
-  if (client === undefined ? mode !== 'on' : mayPass(client, mode)) return 'next'
-  context.hasPlainErrors = true
-  const detail = client === undefined ? 'No required SSL certificate was sent.' : 'The SSL certificate is not valid.'
-  sendError(context, { status: 400, code: 'client_certificate', detail })
-  return 'answered'
+  /**
+   * Refuses clients whose certificate a server does not accept, before anything else answers for it. The engine has refused requests
+   * by connections that were secured for another server. What the server answers is never kept for others.
+   */
+  #checkClient(context: RequestContext, { mode }: ClientCheck): StageResult | Promise<StageResult> {
+    context.withdrawFromL0()
+    const { request } = context.exchange
+    // As in nginx: an address without TLS is not concerned.
+    if (request.scheme !== 'https') return 'next'
+    const client = request.connection?.tls?.client
+    if (client === undefined ? mode !== 'on' : mayPass(client, mode)) return 'next'
+    return client === undefined
+      ? this.#refuse(context, EARLY_FAULTS.noCertificate, 'No required SSL certificate was sent.')
+      : this.#refuse(context, EARLY_FAULTS.certificate, 'The SSL certificate is not valid.')
+  }
+
+  #refuse(context: RequestContext, fault: number, detail: string): StageResult | Promise<StageResult> {
+    const { vhost } = context
+    if (vhost !== undefined && hasEarlyPage(vhost.server, fault)) return this.#locations.refuse(context, vhost, fault)
+    context.hasPlainErrors = true
+    const code = fault === EARLY_FAULTS.plainHttp ? 'plain_http' : 'client_certificate'
+    sendError(context, { status: 400, code, detail })
+    return 'answered'
+  }
 }
 
 function mayPass({ verify, isOfUnknownAuthority }: ClientCertificate, mode: ClientCheck['mode']): boolean {
@@ -159,6 +178,14 @@ export class LocationStage implements Stage {
     const runtime = this.#runtimes.of(context.generation)
     const state = new RunState(context, runtime.server(vhost.server), vhost, path)
     return new LocationRun(state, runtime.tools, this.#answerFromApp).start()
+  }
+
+  /** Shows the page of a fault that was found before any location. */
+  refuse(context: RequestContext, vhost: VhostMatch, fault: number): StageResult | Promise<StageResult> {
+    const path = decodePath(context.request.rawPath, mergesSlashes(context, vhost)) ?? { path: '/', isQuoted: false }
+    const runtime = this.#runtimes.of(context.generation)
+    const state = new RunState(context, runtime.server(vhost.server), vhost, path)
+    return new LocationRun(state, runtime.tools, this.#answerFromApp).refuse(fault)
   }
 
   readonly #answerFromApp = (state: RunState, site: string): StageResult | Promise<StageResult> => {
