@@ -122,12 +122,6 @@ export class RequestContext {
   }
 
   /** Made when something first needs it; taken from the request when a trusted proxy sent one. */
-  /** It came without TLS to an address that speaks TLS: nothing but an error is for it. */
-  get isPlainOnTls(): boolean {
-    const { scheme, listener } = this.exchange.request
-    return this.generation.plainOnTls.size > 0 && scheme === 'http' && this.generation.plainOnTls.has(listener)
-  }
-
   get requestId(): string {
     this.#requestId ??=
       (this.client.isPeerTrusted ? this.request.header('x-request-id') : undefined) ?? this.#tools.makeRequestId()

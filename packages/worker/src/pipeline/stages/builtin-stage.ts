@@ -16,6 +16,7 @@ import type { RevocationList } from '../../access/revocation-list.ts'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
 import type { SiteRuntime } from '../../generation/site-runtime.ts'
 import { sendError } from '../../request/error-response.ts'
+import { isPlainOnTls } from '../../request/plain-on-tls.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { refuseLoop } from '../../request/request-loop.ts'
 import { type CompiledRule, decidingRule, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
@@ -136,7 +137,7 @@ export class BuiltinStage implements Stage {
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
     if (refuseLoop(context)) return 'answered'
-    if (context.isPlainOnTls) return 'next'
+    if (isPlainOnTls(context)) return 'next'
     const { method, path } = context.request
     const match = context.generation.endpoints.match(method, path)
     if (match === undefined) return 'next'

@@ -1,5 +1,6 @@
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
+import { isPlainOnTls } from '../../request/plain-on-tls.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { isForPanelHost } from '../endpoints/endpoint-access.ts'
 
@@ -32,7 +33,7 @@ export class PanelHostStage implements Stage {
   }
 
   run(context: RequestContext): StageResult {
-    if (context.isPlainOnTls || !isForPanelHost(context)) return 'next'
+    if (isPlainOnTls(context) || !isForPanelHost(context)) return 'next'
     const { method, path } = context.request
     context.pathGroup = 'builtin'
     context.withdrawFromL0()

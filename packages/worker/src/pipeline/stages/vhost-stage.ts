@@ -4,6 +4,7 @@ import { type ClientCheck, EARLY_FAULTS, hasEarlyPage } from '@svc/vhosts'
 import type { VhostMatch } from '../../generation/host-routing.ts'
 import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
+import { isPlainOnTls } from '../../request/plain-on-tls.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { rewrittenRequest } from '../../request/rewritten-request.ts'
 import { LocationRun, RunState, type VhostRuntimes } from '../../vhost/index.ts'
@@ -19,7 +20,7 @@ export class SecureStage implements Stage {
 
   run(context: RequestContext): StageResult {
     const { client, generation, exchange } = context
-    if (client.scheme === 'https' || context.isPlainOnTls) return 'next'
+    if (client.scheme === 'https' || isPlainOnTls(context)) return 'next'
     const { target, path } = exchange.request
     if (path.startsWith(PROOF_PREFIX)) return 'next'
     const origin = generation.secureHosts.originOf(client.host)
@@ -51,7 +52,7 @@ export class VhostStage implements Stage {
       return 'next'
     }
     const route = generation.route(context.exchange.request.listener, client.host)
-    if (context.isPlainOnTls) {
+    if (isPlainOnTls(context)) {
       context.vhost = route?.vhost
       return this.#refuse(context, EARLY_FAULTS.plainHttp, 'The plain HTTP request was sent to HTTPS port.')
     }
