@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { asError, type Clock, codeOf, type Handlers, printable, ReplyWithBytes, systemClock } from '@svc/core'
+import { asError, type Clock, coalesce, codeOf, type Handlers, printable, ReplyWithBytes, systemClock } from '@svc/core'
 import {
-  coalesce,
   defaultTimings,
   exitCodeOf,
   holdSite,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pinKeys } from '@svc/config'
-import { coalesce } from '../../processes/src/lifecycle/coalesce.ts'
+import { coalesce } from '@svc/core'
 
 test('requests during a run share the next one, also after a failure', async () => {
   const runs: PromiseWithResolvers<number>[] = []

@@ -1,6 +1,5 @@
 import type { SharedScript } from '@svc/cache'
-import { asError, type Clock } from '@svc/core'
-import { coalesce } from '@svc/processes'
+import { asError, type Clock, coalesce } from '@svc/core'
 import type { Revocations } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { InstanceRedis } from './instance-redis.ts'

@@ -10,8 +10,7 @@ import {
   pinKeys,
   type ResolvedConfig,
 } from '@svc/config'
-import { asError, type Clock, Gate, messageOf } from '@svc/core'
-import { coalesce } from '@svc/processes'
+import { asError, type Clock, coalesce, Gate, messageOf } from '@svc/core'
 import type { GenerationSpec, ReloadPreview, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { InheritedSockets } from '../listen/inherited-sockets.ts'

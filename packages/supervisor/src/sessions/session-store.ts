@@ -2,6 +2,7 @@ import { readdir, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import {
   type Clock,
+  coalesce,
   codeOf,
   type Guarded,
   guard,
@@ -11,7 +12,7 @@ import {
   setNewest,
   targetOfPartial,
 } from '@svc/core'
-import { coalesce, SupervisorError } from '@svc/processes'
+import { SupervisorError } from '@svc/processes'
 import { type Revocations, type RevokeRequest, type SessionRecord, sessionRecord } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 

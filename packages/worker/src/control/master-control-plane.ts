@@ -15,7 +15,7 @@ import type {
 } from '@svc/admin'
 import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
-import type { CallOptions, RpcCall, RpcPeer } from '@svc/core'
+import { type CallOptions, coalesce, type RpcCall, type RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
 import { type L0ListQuery, type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
 import { type ContentSpec, locationsOf, type ServerNameSpec, type WebSpec } from '@svc/vhosts'
@@ -212,8 +212,9 @@ function labelsOf({ spec }: ServingGeneration): string[] {
 export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
   const { master, isDraining } = parts
   return {
-    health: () => master.call('health', undefined, ANSWER),
-    metrics: async () => (await master.call('metrics', undefined, ANSWER)).text,
+    // Open to all clients, and each takes work of all processes: those that come during one share the next.
+    health: coalesce(() => master.call('health', undefined, ANSWER)),
+    metrics: coalesce(async () => (await master.call('metrics', undefined, ANSWER)).text),
     isDraining,
     purges: purgesOf(parts),
     renderers: renderersOf(parts),
