@@ -40,7 +40,7 @@ root = "site"
 
 function copyPrograms() {
   cpSync(join(root, 'dist'), programs, { recursive: true })
-  for (const name of ['worker.js', 'render-host.js']) {
+  for (const name of ['worker.cjs', 'render-host.cjs']) {
     const path = join(programs, name)
     const text = readFileSync(path, 'utf8')
     const traced = text.replace(', "SIGUSR1"]) process.on(', ']) process.on(')

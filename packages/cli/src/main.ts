@@ -6,5 +6,9 @@ import { runCli } from './run-cli.ts'
 // A reader that has seen enough (`svc routes blog | head`) is no fault.
 process.stdout.on('error', (error) => process.exit(codeOf(error) === 'EPIPE' ? ExitCode.ok : ExitCode.internal))
 
-const code = await runCli(process.argv.slice(2))
-process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+async function main(): Promise<void> {
+  const code = await runCli(process.argv.slice(2))
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+}
+
+void main()

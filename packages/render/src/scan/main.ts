@@ -1,8 +1,7 @@
 // Entry of a scan process, forked by a render host. Only this process looks at the files of a tenant: a read that never returns, or
 // a text that crashes the parser, harms no other.
 import { existsSync, realpathSync } from 'node:fs'
-import { flushCompileCache } from 'node:module'
-import { createIpcChannel, RpcPeer } from '@svc/core'
+import { createIpcChannel, keepCompiledCode, RpcPeer } from '@svc/core'
 import { ExitCode, PROTOCOL_VERSION } from '@svc/protocol'
 import type { SiteProblem } from '@svc/site'
 import { scanSite } from '@svc/site/scan'
@@ -49,7 +48,7 @@ let isCodeSaved = false
 function saveCompiledCode(): void {
   if (isCodeSaved) return
   isCodeSaved = true
-  setImmediate(flushCompileCache)
+  setImmediate(keepCompiledCode)
 }
 
 const host = new RpcPeer({
