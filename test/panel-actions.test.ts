@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fetchHttp, waitFor } from '@svc/testkit'
+import type { Page } from 'playwright-core'
 import { act, faultsOf, panelTests, settled } from './panel-browser.ts'
 
 const panelTest = panelTests()
@@ -93,6 +94,43 @@ panelTest('a stream that the server refuses says why, and begins when there is r
   for (const page of pages.slice(0, -1)) await page.context().close()
   await last.waitForSelector('.section .status:has-text("Live")', { timeout: 60_000 })
 })
+
+panelTest(
+  'a tab in the background leaves its connections to others, and has all lines when it is shown again',
+  async ({ url, pageOf }) => {
+    const first = await pageOf('alice')
+    const context = first.context()
+    // A browser without a window hides no tab: the test says which one shows.
+    await context.addInitScript(`Object.defineProperty(document, 'visibilityState', {
+      get: () => (globalThis.isBehind === true ? 'hidden' : 'visible'),
+    })`)
+    const show = (page: Page, isBehind: boolean) =>
+      page.evaluate(`globalThis.isBehind = ${isBehind}; document.dispatchEvent(new Event('visibilitychange'))`)
+    const stale = '.section [role=status]:has-text("Stale since")'
+    const live = '.section .status:has-text("Live")'
+    await first.goto(`${url}/__svc/admin/logs?q=reload`)
+    await first.waitForSelector(live)
+    const lines = await first.locator('[aria-label="Log lines: table"] tbody tr').count()
+    let last = first
+    // Each follows two streams; the browser has six connections, and the worker sends eight streams to a user.
+    for (let tab = 0; tab < 5; tab++) {
+      await show(last, true)
+      await last.waitForSelector(stale)
+      last = await context.newPage()
+      await last.goto(`${url}/__svc/admin/logs?q=reload`)
+      await last.waitForSelector(live)
+    }
+    const reload = await fetchHttp(`${url}/__svc/api/reload`, { method: 'POST' })
+    assert.equal(reload.status, 200, reload.text)
+    await last.waitForSelector('[aria-label="Log lines: table"] td button:has-text("reload")')
+    await show(first, false)
+    await first.waitForSelector(live)
+    await waitFor(
+      'the lines of the time in the background',
+      async () => (await first.locator('[aria-label="Log lines: table"] tbody tr').count()) > lines,
+    )
+  },
+)
 
 panelTest('a path of a site is purged from all layers after its entries are counted', async ({ url, pageOf }) => {
   const page = await pageOf('tom')

@@ -6,6 +6,8 @@ import type { Page } from 'playwright-core'
 import { hashPassword } from '../packages/auth/src/index.ts'
 
 export const PASSWORD = 'correct horse'
+/** More than any page needs. */
+const MAX_TABS = 150
 /** A name that is markup, where a name may be. */
 export const HOSTILE = '<img src=x onerror=alert(1)>'
 
@@ -14,13 +16,19 @@ interface PanelOptions {
   readonly listen?: string
   /** More of the configuration. */
   readonly more?: string
+  /** More keys of `[server]`. */
+  readonly server?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const page = 'export default function Page() { return <h1>shop</h1> }\n'
 const layout = 'export default function Layout({ children }) { return <html><body>{children}</body></html> }\n'
 
 /** Starts the product with the sites shop, of the tenant acme, and blog, and a user of each role. */
-export async function startPanel(t: Cleanup, { listen = '127.0.0.1:0', more = '' }: PanelOptions = {}): Promise<Server> {
+export async function startPanel(
+  t: Cleanup,
+  { listen = '127.0.0.1:0', more = '', server = '', env = {} }: PanelOptions = {},
+): Promise<Server> {
   const hash = await hashPassword(PASSWORD)
   const user = (name: string, role: string) =>
     `[[admin.users]]\nusername = "${name}"\npassword_hash = "${hash}"\nrole = "${role}"\n`
@@ -29,7 +37,7 @@ export async function startPanel(t: Cleanup, { listen = '127.0.0.1:0', more = ''
   const config = `[server]
 listen = "${listen}"
 workers = 1
-[admin]
+${server}[admin]
 enabled = true
 jwt_secret = "0123456789abcdef0123456789abcdef"
 ${user('alice', 'super_admin')}${user('vera', 'viewer')}${user('tom', 'tenant_admin')}tenant_id = "acme"
@@ -55,7 +63,7 @@ metric = "process_uptime_seconds"
 above = 0
 for_secs = 0
 ${more}`
-  return startServer(t, { config })
+  return startServer(t, { config, env })
 }
 
 /** The product and a browser, which the tests of a file share. */
@@ -137,6 +145,16 @@ export async function logIn(page: Page, username: string, password = PASSWORD): 
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('main')
   await waitFor('all parts of the page to be loaded', async () => (await page.locator('.skeleton').count()) === 0)
+}
+
+/** Moves the focus with Tab, as far as the first element of a selector. */
+export async function tabTo(page: Page, selector: string): Promise<void> {
+  await page.waitForSelector(selector)
+  const isThere = () => page.locator(`:is(${selector}):focus`).count()
+  for (let presses = 0; (await isThere()) === 0; presses++) {
+    if (presses === MAX_TABS) throw new Error(`${selector} has no focus after ${presses} presses of Tab`)
+    await page.keyboard.press('Tab')
+  }
 }
 
 /** Takes an action by keyboard alone, once its effect is known, and waits for its result. */

@@ -9,6 +9,8 @@ export type StreamState =
 
 const FIRST_WAIT_MS = 1000
 const MAX_WAIT_MS = 30_000
+/** A page that is hidden for longer gives its connection back: over HTTP/1.1 a browser has six for all tabs of a server. */
+const HIDDEN_MS = 3_000
 
 /** Time to wait before try n, counted from 0: it doubles, and is spread so that not all pages come back at once. */
 export function waitBeforeTry(tries: number, random = Math.random()): number {
@@ -16,8 +18,8 @@ export function waitBeforeTry(tries: number, random = Math.random()): number {
 }
 
 /**
- * Events of an endpoint. Connects while someone follows it and the page is visible, and connects again by itself. The server ends a
- * stream at each reload and when the session ends, which is no failure.
+ * Events of an endpoint. Connects while someone follows it and the page is visible, and connects again by itself; it is stale while the
+ * page is hidden. The server ends a stream at each reload and when the session ends, which is no failure.
  */
 export class LiveStream<Message> {
   readonly state = new Store<StreamState>({ kind: 'connecting' })
@@ -29,6 +31,7 @@ export class LiveStream<Message> {
   readonly #receivers = new Set<(message: Message) => void>()
   #source: EventSource | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  #hidden: ReturnType<typeof setTimeout> | undefined
   #tries = 0
   #heardAtMs = Date.now()
 
@@ -48,13 +51,25 @@ export class LiveStream<Message> {
       this.#receivers.delete(receive)
       if (this.#receivers.size > 0) return
       document.removeEventListener('visibilitychange', this.#onVisibility)
+      clearTimeout(this.#hidden)
       this.#stop()
     }
   }
 
   readonly #onVisibility = (): void => {
-    if (document.visibilityState === 'hidden') this.#stop()
+    clearTimeout(this.#hidden)
+    if (document.visibilityState === 'hidden') this.#hidden = setTimeout(() => this.#rest(), HIDDEN_MS)
     else if (this.#source === undefined) this.#connect()
+  }
+
+  #rest(): void {
+    this.#stop()
+    this.#becomeStale()
+  }
+
+  #becomeStale(): void {
+    if (this.state.value.kind === 'live' && this.#tries === 0) this.#heardAtMs = Date.now()
+    this.state.set({ kind: 'stale', sinceMs: this.#heardAtMs })
   }
 
   #stop(): void {
@@ -92,8 +107,7 @@ export class LiveStream<Message> {
   #failed(source: EventSource): void {
     if (source !== this.#source) return
     this.#stop()
-    if (this.state.value.kind === 'live' && this.#tries === 0) this.#heardAtMs = Date.now()
-    this.state.set({ kind: 'stale', sinceMs: this.#heardAtMs })
+    this.#becomeStale()
     this.#timer = setTimeout(() => void this.#tryAgain(), waitBeforeTry(this.#tries++))
   }
 

@@ -24,17 +24,25 @@ export function useRepeated(
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     let isLoading = false
+    let isAgain = false
     const run = async () => {
       if (isLoading) return
       isLoading = true
       clearTimeout(timer)
-      await load(abort.signal)
+      do {
+        isAgain = false
+        await load(abort.signal)
+      } while (isAgain && !abort.signal.aborted)
       isLoading = false
       if (everyMs !== undefined && !abort.signal.aborted) timer = setTimeout(runIfVisible, everyMs * factor())
     }
     const runIfVisible = () => void (document.visibilityState === 'visible' && run())
     const onVisible = () => void (everyMs !== undefined && runIfVisible())
-    now.current = () => void run()
+    now.current = () => {
+      // The answer on its way may be of the time before the change that the caller wants to see.
+      isAgain = true
+      void run()
+    }
     document.addEventListener('visibilitychange', onVisible)
     void run()
     return () => {

@@ -27,7 +27,9 @@ interface CertificatePage extends ListPage {
   readonly certs: readonly Certificate[]
 }
 
-const sources = { file: 'file', acme: 'automatic', self_signed: 'self-signed' } as const
+const sources = { file: 'own file', acme: 'ACME', self_signed: 'self-signed' } as const
+/** Renewal of a certificate that the server does not order. */
+const renewals = { file: 'manual', acme: 'automatic', self_signed: 'none' } as const
 const tones = { valid: 'good', pending: 'warning' } as const
 
 function columnsFor(api: Api, reload: () => void): readonly Column<Certificate>[] {
@@ -58,7 +60,7 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Certificate>[
       isAction: true,
       cell: ({ names: [host], source }) =>
         source !== 'acme' || host === undefined ? (
-          'by you'
+          renewals[source]
         ) : (
           <ActionButton
             needs="super_admin"

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { useParameter } from '../address/router.ts'
 import { Empty } from '../components/empty.tsx'
 import { ChoiceFilter, Filters, windows } from '../components/filters.tsx'
@@ -21,12 +22,18 @@ const EVERY_MS = 15_000
 export default function Site() {
   const [id] = useParameter('id')
   const site = useResource<SiteDetails>(`/admin/api/sites/${encodeURIComponent(id)}`, { everyMs: EVERY_MS, isWanted: id !== '' })
+  // A deployment makes a release, which the tab of the releases must show.
+  const [operations, setOperations] = useState(0)
+  const done = () => {
+    setOperations((count) => count + 1)
+    site.reload()
+  }
   if (id === '') return <Empty title="The address names no site.">Choose one on the page of the sites.</Empty>
   return (
     <Loaded resource={site} doing={`load the site ${id}`} rows={8}>
       {(details) => (
         <>
-          <Section title="State" tools={<SiteActions site={details} onDone={site.reload} />}>
+          <Section title="State" tools={<SiteActions site={details} onDone={done} />}>
             <Facts site={details} />
             <Problems site={details} />
           </Section>
@@ -38,7 +45,11 @@ export default function Site() {
               { name: 'routes', title: 'Routes', content: () => <Routes site={details} /> },
               { name: 'cache', title: 'Cache', content: () => <SiteCache site={details} onDone={site.reload} /> },
               { name: 'isolates', title: 'Isolates', content: () => <Isolates site={details} /> },
-              { name: 'releases', title: 'Releases', content: () => <Releases site={details} onDone={site.reload} /> },
+              {
+                name: 'releases',
+                title: 'Releases',
+                content: () => <Releases site={details} operations={operations} onDone={site.reload} />,
+              },
             ]}
           />
         </>

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { ActionButton } from '../components/action-button.tsx'
 import type { Action } from '../components/action-dialog.tsx'
 import { Empty } from '../components/empty.tsx'
@@ -140,13 +141,18 @@ interface ReleasePage extends ListPage {
 
 interface ReleasesProps {
   readonly site: SiteDetails
+  /** Number of operations on the site since the page was opened: each may have made a release. */
+  readonly operations: number
   readonly onDone: () => void
 }
 
 /** The releases of a site, each with the way back to it. */
-export function Releases({ site: { id, hostnames }, onDone }: ReleasesProps) {
+export function Releases({ site: { id, hostnames }, operations, onDone }: ReleasesProps) {
   const { api } = useServices()
   const releases = usePages('/admin/api/deploys', ({ releases: rows }: ReleasePage) => rows, { query: { site: id } })
+  useEffect(() => {
+    if (operations > 0) releases.reload()
+  }, [operations])
   const rollback = (release: string, isOlder: boolean): Action => ({
     label: isOlder ? 'Roll back' : 'Serve again',
     isDestructive: true,

@@ -58,7 +58,8 @@ export class EventAnswers {
     const username = caller.kind === 'user' ? caller.user.username : ''
     const ofUser = [...this.#open.values()].filter((name) => name === username).length
     if (this.#open.size >= MAX_STREAMS || ofUser >= MAX_STREAMS_OF_USER) {
-      const detail = `a worker sends at most ${MAX_STREAMS} streams of events, and ${MAX_STREAMS_OF_USER} to one user`
+      const limit = `a worker sends at most ${MAX_STREAMS} streams of events, and ${MAX_STREAMS_OF_USER} to one user`
+      const detail = `${limit}: close pages of the panel, or clients, that follow streams, and connect again`
       sendError(context, { status: 503, code: 'too_many_streams', detail }, [['retry-after', '10']])
       return
     }
