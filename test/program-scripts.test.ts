@@ -117,6 +117,22 @@ for (const [what, damage] of [
   })
 }
 
+test('a limit of the heap counts although Node.js reads its own compiled code again', async (t) => {
+  const dir = tempDir(t, 'program')
+  writeFiles(dir, {
+    'package.json': '{"type":"module"}',
+    'main.js': `import { getHeapStatistics } from 'node:v8'
+      console.log(getHeapStatistics().heap_size_limit)`,
+  })
+  await bundleProgram({ name: 'main', path: './main.js', root: dir, outDir: dir, external: [], plugins: [] })
+  const limitOf = (...flags: string[]) =>
+    Number(
+      execFileSync(join(repositoryRoot, 'bin/node'), [...flags, join(dir, 'main.js')], { encoding: 'utf8', timeout: 30_000 }),
+    )
+  assert.ok(limitOf('--max-old-space-size=100') < 200 * 2 ** 20)
+  assert.ok(limitOf() > 200 * 2 ** 20)
+})
+
 test('a program runs without a place for compiled code', async (t) => {
   const { outDir } = await built(t)
   const file = join(outDir, 'main.js')

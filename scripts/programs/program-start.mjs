@@ -1,6 +1,14 @@
 // The start of each program in dist/: loads its scripts, which script-form.mjs has made of modules, and keeps their compiled code once
 // they have run, with the functions that were called. A start of the service compiles most of what it runs otherwise: a quarter of its
 // processor time. The build writes a copy of this module for each program, with its name and the version of its build.
+/**
+ * The limit of the heap counts from the start of the process. As long as its flag is set, V8 refuses the compiled code that Node.js has
+ * of its own modules: a fifth of the time that a short program takes.
+ */
+const HEAP_LIMIT = '--max-old-space-size='
+if (process.execArgv.some((flag) => flag.startsWith(HEAP_LIMIT)))
+  process.getBuiltinModule('node:v8').setFlagsFromString(`${HEAP_LIMIT}0`)
+
 const { fsyncSync, mkdirSync, openSync, readFileSync, closeSync, renameSync, unlinkSync, writeFileSync } =
   process.getBuiltinModule('node:fs')
 const { Script } = process.getBuiltinModule('node:vm')
