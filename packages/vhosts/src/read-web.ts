@@ -78,11 +78,21 @@ function readFile(directives: readonly Directive[], main: Level, tools: ReadingT
 
 function readMaps(main: Level, tools: ReadingTools): Pick<WebSpec, 'maps' | 'computed'> {
   const known = new Map<string, DirectiveCall>()
-  const maps = main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
-  const geos = main.own(geoBlock).flatMap((call) => readGeo(call, tools, known) ?? [])
-  const splits = main.own(splitClientsBlock).flatMap((call) => readSplit(call, tools, known) ?? [])
-  checkMaps(maps, [...geos, ...splits], known)
-  return { maps, computed: [...geos, ...splits] }
+  const maps = new Map<string, WebSpec['maps'][number]>()
+  const computed = new Map<string, WebSpec['computed'][number]>()
+  for (const call of main.own(mapBlock)) {
+    const map = call.name === mapBlock.name ? readMap(call, tools, known) : undefined
+    const other = call.name === geoBlock.name ? readGeo(call, tools, known) : undefined
+    const split = call.name === splitClientsBlock.name ? readSplit(call, tools, known) : undefined
+    const spec = map ?? other ?? split
+    if (spec === undefined) continue
+    maps.delete(spec.variable)
+    computed.delete(spec.variable)
+    if ('kind' in spec) computed.set(spec.variable, spec)
+    else maps.set(spec.variable, spec)
+  }
+  checkMaps([...maps.values()], [...computed.values()], known)
+  return { maps: [...maps.values()], computed: [...computed.values()] }
 }
 
 /** Reads the server blocks. There may be thousands, and the master has others waiting for it meanwhile. */

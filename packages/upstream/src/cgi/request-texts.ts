@@ -81,13 +81,13 @@ export class RequestTexts {
 
 /**
  * A parameter of the form `HTTP_NAME` for each field. Where a parameter of that name is configured, it stands for the field, whose value is the same unless a cache has set it.
- * Fields that come several times are joined (RFC 3875 section 4.1.18). Names of fields that hold something other than letters,
- * digits and "-" are left out: another name could come to the same.
+ * Fields that come several times are joined (RFC 3875 section 4.1.18). The caller has left out names that must not come to the same as
+ * others.
  */
 function fieldParams(headers: HeaderList, configured: ReadonlySet<string>): Param[] {
   const fields = new Map<string, string>()
   for (const [name, value] of headers) {
-    if (NOT_PASSED.has(name) || !/^[a-z\d-]+$/.test(name)) continue
+    if (NOT_PASSED.has(name)) continue
     const param = fieldParam(name)
     if (configured.has(param) && !OF_ASKER.has(param)) continue
     const before = fields.get(param)

@@ -1,7 +1,7 @@
 import type { ReadingTools } from '../directives/directive-call.ts'
 import { largeClientHeaderBuffers } from '../directives/header-buffers.ts'
 import type { EngineName } from '../spec/spec.ts'
-import { EARLY_FAULTS, hasEarlyPage } from '../spec/walk.ts'
+import { defaultServer, EARLY_FAULTS, hasEarlyPage } from '../spec/walk.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
@@ -112,9 +112,12 @@ export function addressesOfUws(drafts: readonly ServerDraft[], { engine, engineT
 
 function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engineTls }: ServerSurroundings): void {
   const engines = enginesOf(drafts)
+  const servers = drafts.map(({ spec }) => spec)
   for (const { spec, listens } of drafts) {
     const tls = listens.find(({ isTls }) => isTls)
-    if (tls !== undefined && spec.certificates.length === 0 && !spec.rejectsHandshakes && !hasCertificates) {
+    // As in nginx, names of servers without one get that of the default server of the address.
+    const isDefault = tls !== undefined && defaultServer(tls.address, servers) === spec
+    if (isDefault && spec.certificates.length === 0 && !spec.rejectsHandshakes && !hasCertificates) {
       const hint = 'set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto'
       tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0, hint)
     }

@@ -1,8 +1,8 @@
 import { isCidr } from '@svc/http'
 import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
 import type { GeoSpec, SplitSpec } from '../spec/guard.ts'
-import { formatPlace } from '../syntax/config-problem.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import { noteRedefinition } from './map.ts'
 
 /** Entries of all blocks together: the tables of all countries, several times. */
 const MAX_NETWORKS = 1_000_000
@@ -12,8 +12,7 @@ function variableOf(call: DirectiveCall, known: Map<string, DirectiveCall>): str
   const index = call.args.length - 1
   const name = /^\$([A-Za-z0-9_]+)$/.exec(call.arg(index))?.[1]
   if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(index))}"`, index)
-  const before = known.get(name)
-  if (before !== undefined) return call.fail(`the duplicate "${name}" variable`, index, `first at ${formatPlace(before.place)}`)
+  noteRedefinition(call, name, known)
   const { variables } = call.tools
   if (variables.isFixed(name)) return call.fail(`the duplicate "${name}" variable`, index, 'it is a built-in variable')
   known.set(name, call)

@@ -51,6 +51,16 @@ function addEntry(draft: Draft, entry: Directive, tools: ReadingTools): void {
   }
 }
 
+/** As in nginx, the last definition of a variable counts. */
+export function noteRedefinition(call: DirectiveCall, name: string, known: ReadonlyMap<string, DirectiveCall>): void {
+  const before = known.get(name)
+  if (before === undefined) return
+  call.notice(
+    `"$${shown(name)}" is defined here again: the definition at ${formatPlace(before.place)} does not count`,
+    `again ${name}`,
+  )
+}
+
 /** Reads a `map` block. */
 export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<string, DirectiveCall>): MapSpec | undefined {
   const source = call.template(0)
@@ -58,8 +68,7 @@ export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<str
   const draft: Draft = { texts: new Map(), patterns: [], fallback: undefined, areHostnames: false, isVolatile: false }
   for (const entry of call.directive.block ?? []) addEntry(draft, entry, tools)
   if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(1))}"`, 1)
-  const before = known.get(name)
-  if (before !== undefined) return call.fail(`the duplicate "${name}" variable`, 1, `first at ${formatPlace(before.place)}`)
+  noteRedefinition(call, name, known)
   if (tools.variables.isFixed(name)) return call.fail(`the duplicate "${name}" variable`, 1, 'it is a built-in variable')
   known.set(name, call)
   tools.variables.define(name)

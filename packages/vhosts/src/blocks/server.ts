@@ -1,4 +1,4 @@
-import { mergeSlashes } from '../directives/answers.ts'
+import { ignoreInvalidHeaders, mergeSlashes, underscoresInHeaders } from '../directives/answers.ts'
 import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
 import * as serving from '../directives/serving.ts'
 import type { ContentSpec, ServerSpec } from '../spec/spec.ts'
@@ -41,6 +41,11 @@ function nameOf(first: serving.WrittenName | undefined): string {
   return first.spec.kind === 'pattern' ? `~${first.text}` : first.text
 }
 
+function fieldNamesOf(level: Level): ServerSpec['fieldNames'] {
+  if (level.value(ignoreInvalidHeaders) === false) return 'all'
+  return level.value(underscoresInHeaders) === true ? 'underscores' : 'plain'
+}
+
 /** Reads one server block. */
 export class ServerReader {
   readonly #call: DirectiveCall
@@ -75,6 +80,7 @@ export class ServerReader {
       rejectsHandshakes: level.value(serving.sslRejectHandshake) ?? false,
       minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
       mergesSlashes: level.value(mergeSlashes) ?? true,
+      fieldNames: fieldNamesOf(level),
       rewrites: reader.steps(level, undefined),
       // Its rewriting runs before a location is looked for, and not once more where none is found.
       fallback: settingsOf(level, fallbackContent(level, serverApp), []),
@@ -118,7 +124,8 @@ export class ServerReader {
     const check = (name: string, written: object) => {
       if (named.has(name)) return
       const call = this.#parts.tools.origins.get(written) ?? this.#call
-      call.fail(`could not find named location "@${shown(name)}"`, undefined, `in the server at ${formatPlace(this.#call.place)}`)
+      const message = `could not find named location "@${shown(name)}": requests that it is for get 500`
+      call.notice(message, `named ${formatPlace(this.#call.place)} ${name}`)
     }
     for (const { tryFiles, errorPages } of settingsOfServer(server)) {
       if (tryFiles?.last.kind === 'named') check(tryFiles.last.name, tryFiles)

@@ -116,7 +116,7 @@ function gatewayContent(level: Level, kind: GatewayKind, target: UpstreamTarget,
     ...passSpec(level, families[kind], target),
     params: level.nearest(gateways.params[kind]),
     index: kind === 'fastcgi' ? level.value(gateways.fastcgiIndex) : undefined,
-    splitPathInfo: kind === 'fastcgi' ? level.value(gateways.fastcgiSplitPathInfo) : undefined,
+    splitPathInfo: kind === 'fastcgi' ? level.nearest(gateways.fastcgiSplitPathInfo).at(-1) : undefined,
     packet: {
       modifier1: level.value(gateways.uwsgiModifier1) ?? 0,
       modifier2: level.value(gateways.uwsgiModifier2) ?? 0,

@@ -99,6 +99,20 @@ export const clientMaxBodySize = rule('client_max_body_size', {
 /** `merge_slashes`. */
 export const mergeSlashes = rule('merge_slashes', { in: ['main', 'server'], args: 1, parse: (call) => call.flag(0) })
 
+/** `underscores_in_headers`. */
+export const underscoresInHeaders = rule('underscores_in_headers', {
+  in: ['main', 'server'],
+  args: 1,
+  parse: (call) => call.flag(0),
+})
+
+/** `ignore_invalid_headers`. */
+export const ignoreInvalidHeaders = rule('ignore_invalid_headers', {
+  in: ['main', 'server'],
+  args: 1,
+  parse: (call) => call.flag(0),
+})
+
 /** `client_body_timeout`, in milliseconds. */
 export const clientBodyTimeout = rule('client_body_timeout', { args: 1, parse: (call) => call.time(0) })
 

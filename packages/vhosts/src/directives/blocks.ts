@@ -15,16 +15,34 @@ export const serverBlock = rule('server', { in: ['main'], args: 0, form: 'block'
 /** `upstream name {}`. */
 export const upstreamBlock = rule('upstream', { in: ['main'], args: 1, form: 'block', isMany: true, parse: (call) => call })
 
+/** Blocks that define variables: in the order of the files, the last of two of one name counts. */
+const VARIABLES = 'variables'
+
 /** `map source $variable {}`. */
-export const mapBlock = rule('map', { in: ['main'], args: 2, form: 'block', isMany: true, parse: (call) => call })
+export const mapBlock = rule('map', {
+  in: ['main'],
+  args: 2,
+  slot: VARIABLES,
+  form: 'block',
+  isMany: true,
+  parse: (call) => call,
+})
 
 /** `geo [$address] $variable {}`. */
-export const geoBlock = rule('geo', { in: ['main'], args: [1, 2], form: 'block', isMany: true, parse: (call) => call })
+export const geoBlock = rule('geo', {
+  in: ['main'],
+  args: [1, 2],
+  slot: VARIABLES,
+  form: 'block',
+  isMany: true,
+  parse: (call) => call,
+})
 
 /** `split_clients text $variable {}`. */
 export const splitClientsBlock = rule('split_clients', {
   in: ['main'],
   args: 2,
+  slot: VARIABLES,
   form: 'block',
   isMany: true,
   parse: (call) => call,

@@ -31,7 +31,7 @@ function proxiedConditions(call: DirectiveCall): readonly GzipProxied[] | undefi
 }
 
 /** `gzip_proxied`. */
-export const gzipProxied = rule('gzip_proxied', { args: [1, MANY], parse: proxiedConditions })
+export const gzipProxied = rule('gzip_proxied', { args: [1, MANY], isMany: true, parse: proxiedConditions })
 
 /** `msie6` stands for a pattern of its own, and `degradation` for a shortage of memory, which does not occur here. */
 function disabledAgents(call: DirectiveCall): readonly ('msie6' | PatternSpec)[] | undefined {

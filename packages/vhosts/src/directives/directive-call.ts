@@ -114,8 +114,8 @@ export class DirectiveCall {
 
   /** One word of a list. */
   oneOf<Known extends string>(index: number, known: readonly Known[]): Known | undefined {
-    const value = this.arg(index)
-    const found = known.find((candidate) => candidate === value)
+    const value = this.arg(index).toLowerCase()
+    const found = known.find((candidate) => candidate.toLowerCase() === value)
     return found ?? this.invalidValue(index, `expected ${known.join(', ')}`)
   }
 

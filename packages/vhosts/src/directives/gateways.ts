@@ -24,6 +24,8 @@ export const fastcgiIndex = rule<Template>('fastcgi_index', { args: 1, parse: (c
 /** `fastcgi_split_path_info`. */
 export const fastcgiSplitPathInfo = rule('fastcgi_split_path_info', {
   args: 1,
+  // As in nginx, the last one counts.
+  isMany: true,
   parse: (call) => {
     const found = call.pattern(0, false)
     if (found !== undefined && found.captures !== 2) return call.fail(`pattern "${call.text(0)}" must have 2 captures`, 0)

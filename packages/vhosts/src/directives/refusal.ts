@@ -4,6 +4,7 @@ import { refusedHint } from './refused.ts'
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   brotli: ['on'],
   chunked_transfer_encoding: ['on'],
+  client_body_in_file_only: ['off', 'clean'],
   dav_methods: ['off'],
   disable_symlinks: ['off'],
   fastcgi_bind: ['off'],
@@ -12,7 +13,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   fastcgi_limit_rate: ['0'],
   fastcgi_store: ['off'],
   gunzip: ['off'],
-  ignore_invalid_headers: ['on'],
   mirror: ['off'],
   proxy_bind: ['off'],
   proxy_force_ranges: ['off'],
@@ -28,7 +28,6 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   slice: ['0'],
   ssi: ['off'],
   ssl_conf_command: ['Options PrioritizeChaCha'],
-  underscores_in_headers: ['off'],
   userid: ['off'],
   uwsgi_bind: ['off'],
   uwsgi_force_ranges: ['off'],

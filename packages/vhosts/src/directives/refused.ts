@@ -22,7 +22,6 @@ const REFUSED = byName({
   'responses of upstreams are read as fast as their clients take them; use limit_rate':
     'proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate',
   'authorities are not asked about client certificates; use ssl_crl': 'ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder',
-  'variables cannot read fields with an underscore in their name': 'underscores_in_headers',
 })
 
 /** The same for the other directives of a module. */

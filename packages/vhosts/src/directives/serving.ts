@@ -77,6 +77,9 @@ function withoutFinalSlash(dir: Template): Template {
   return trailingText(dir).endsWith('/') && !(dir.length === 1 && dir[0] === '/') ? withoutTrailing(dir, 1) : dir
 }
 
+/** A directory that has no files. nginx takes its own prefix for an empty path. */
+const NOWHERE: Template = ['/dev/null']
+
 /** `root`. */
 export const root = rule<Pick<FilesSpec, 'kind' | 'dir'>>('root', {
   args: 1,
@@ -84,6 +87,10 @@ export const root = rule<Pick<FilesSpec, 'kind' | 'dir'>>('root', {
   parse: (call) => {
     const own = /\$\{?(document_root|realpath_root)\b/.exec(call.arg(0))?.[1]
     if (own !== undefined) return call.fail(`the $${own} variable cannot be used in the "root" directive`, 0)
+    if (call.arg(0) === '') {
+      call.notice('"root" with an empty path names no directory: no file is found there', 'root ""')
+      return { kind: 'root', dir: NOWHERE }
+    }
     const dir = call.pathTemplate(0)
     call.tools.needs.addTemplate('root', dir, call.place)
     return dir === undefined ? undefined : { kind: 'root', dir: withoutFinalSlash(dir) }

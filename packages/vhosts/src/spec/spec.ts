@@ -99,6 +99,8 @@ export interface ServerSpec {
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `merge_slashes`: false if runs of "/" in a path stay. */
   readonly mergesSlashes: boolean
+  /** Fields of requests that are more than ignored: those whose names are of letters, digits and "-", of "_" too, or all. */
+  readonly fieldNames: 'plain' | 'underscores' | 'all'
   /** `rewrite`, `return`, `set`, `break` and `if` of the server level, in their order. They run before a location is looked for. */
   readonly rewrites: readonly RewriteStep[]
   /** Settings where no location matches. Its `rewrites` are empty: those of the server have run. */

@@ -1,6 +1,7 @@
 import { withoutSessionCookie } from '@svc/auth'
 import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField } from '@svc/http'
 import { connectionOptions } from '@svc/upstream'
+import type { ServerSpec } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /** Fields of one connection, and those that are rewritten for the next one. */
@@ -16,17 +17,21 @@ const nothing: ReadonlySet<string> = new Set()
  */
 export function clientFields(context: RequestContext, replaced: ReadonlySet<string> = nothing): (readonly [string, string])[] {
   const { request, client } = context
+  const names = context.vhost?.server.fieldNames ?? 'plain'
   const named = namedByConnection(request.headers)
   const fields: (readonly [string, string])[] = []
   let loop = ''
   for (const field of request.headers) {
     const [name, value] = field
     if (name === 'cdn-loop') loop += `${value}, `
-    if (NOT_PASSED.has(name) || replaced.has(name) || named.has(name) || !isPlainName(name)) continue
+    if (NOT_PASSED.has(name) || replaced.has(name) || named.has(name)) continue
+    // Applications behind CGI or WSGI read `x_forwarded_for` as `X-Forwarded-For`.
+    const alias = isPlainName(name) ? name : name.replaceAll(/[^a-z\d]/g, '-')
+    if (alias !== name && (!isTaken(name, names) || NOT_PASSED.has(alias) || replaced.has(alias))) continue
     if (name === 'cookie') {
       const kept = withoutSessionCookie(value)
       if (kept !== undefined) fields.push([name, kept])
-    } else if (client.isPeerTrusted || !isTrustedOnlyField(name)) {
+    } else if (client.isPeerTrusted || !isTrustedOnlyField(alias)) {
       fields.push(field)
     }
   }
@@ -55,10 +60,12 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> {
   return connectionOptions(said)
 }
 
-/**
- * True if a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`
- * as `X-Forwarded-For`: it would forge a field that only a trusted proxy may set, or that the location sets.
- */
+/** True if a server takes a field whose name is not plain. */
+function isTaken(name: string, names: ServerSpec['fieldNames']): boolean {
+  return names === 'all' || (names === 'underscores' && isPlainName(name.replaceAll('_', '-')))
+}
+
+/** True if a name is made of letters, digits and "-" alone, as nginx wants it where a server says nothing else. */
 function isPlainName(name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     const code = name.charCodeAt(i)

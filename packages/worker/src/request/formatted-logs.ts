@@ -1,4 +1,5 @@
 import type { ClientInfo, HeaderList, HttpRequest, RequestBody } from '@svc/http'
+import type { ServerSpec } from '@svc/vhosts'
 
 /** The response as it was sent. */
 export interface RequestOutcome {
@@ -25,6 +26,8 @@ export interface LoggedRequest {
   }
   /** The same with fields that middleware and plugins have changed. */
   readonly request: Pick<HttpRequest, 'header' | 'headers'>
+  /** Its server; absent: it is not known, or there is none. */
+  readonly vhost?: { readonly server: Pick<ServerSpec, 'fieldNames'> } | undefined
   readonly client: ClientInfo
   readonly requestId: string
   /** Milliseconds of the monotonic clock. */

@@ -34,6 +34,7 @@ export const requestVariables: Readonly<Record<string, RequestVariable>> = {
   request: ofRequest(
     ({ context: { exchange } }) => `${exchange.request.method} ${exchange.request.target} ${protocolOf(exchange)}`,
   ),
+  http2: own(({ context }) => (context.exchange.request.httpVersion === '2' ? 'h2' : '')),
   request_body: own(({ context }) => context.body.recorded),
   request_completion: ofRequest(({ end }) => (end?.isComplete === true ? 'OK' : '')),
   request_id: ofRequest(({ context }) => context.requestId),
@@ -69,7 +70,14 @@ export function cookieVariable(name: string): RequestVariable {
 }
 
 function field(name: string): (input: RequestInput) => string {
-  return ({ context }) => context.request.header(name) ?? ''
+  // nginx looks for the agent by its own name alone.
+  if (!name.includes('-') || name === 'user-agent') return ({ context }) => context.request.header(name) ?? ''
+  return ({ context: { vhost, request } }) => {
+    // Where the server takes such fields, underscores are as good as the hyphens.
+    const isLoose = vhost !== undefined && vhost.server.fieldNames !== 'plain'
+    const value = isLoose ? request.headers.find(([known]) => known.replaceAll('_', '-') === name)?.[1] : request.header(name)
+    return value ?? ''
+  }
 }
 
 /** Fields that may come in several lines. */
