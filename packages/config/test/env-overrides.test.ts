@@ -71,3 +71,19 @@ test('the address of the command line wins over all, and its problems name the o
     'option --listen: server.listen: expected host:port such as "127.0.0.1:8080" or "[::1]:8080"',
   ])
 })
+
+test('a variable that names a key with single underscores is worth a line, unless it is the target of a secret', async (t) => {
+  const env = {
+    SVC_SERVER_LOOPBACK_TRUST: 'false',
+    SVC_CACHE_ISR_MAX_BYTES: '1',
+    SVC_ADMIN_JWT_SECRET: 'x'.repeat(32),
+    SVC_SERVER: 'x',
+    SVC_CONFIG_DIR: 'x',
+    SVC_SERVER__LISTEN: '127.0.0.1:1',
+  }
+  const toml = '[admin]\njwt_secret = "env:SVC_ADMIN_JWT_SECRET"\n'
+  assert.deepEqual(loaded((await loadText(t, toml, { env })).result).notices, [
+    'environment variable SVC_SERVER_LOOPBACK_TRUST has no effect: did you mean SVC_SERVER__LOOPBACK_TRUST?',
+    'environment variable SVC_CACHE_ISR_MAX_BYTES has no effect: did you mean SVC_CACHE__ISR__MAX_BYTES?',
+  ])
+})

@@ -11,6 +11,7 @@ import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
 import type { Config, SiteConfig } from '../schema/types.ts'
 import type { Origin } from '../source/document.ts'
+import { overrideNotices } from '../source/env-overrides.ts'
 import { normalizeValues } from '../source/normalize.ts'
 import { followsFrom, pruneFaults } from '../source/prune.ts'
 import { schemaFindings } from '../source/schema-findings.ts'
@@ -144,6 +145,7 @@ async function resolveAll(
     certificates: certificates.certificates,
     notices: [
       ...noticesOf(config, listen),
+      ...overrideNotices(root, read.osVariables, secrets.variables),
       ...directories.notices,
       ...(await fileNotices([...read.files, ...secrets.files, ...vhosts.files])),
       ...proofNotices(config, listen),

@@ -8,6 +8,7 @@ import { parseToml } from './parse-toml.ts'
 /** Variables by name, as `process.env` has them. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
+const PREFIX = 'SVC_'
 const overrideName = /^SVC_(.+?__.+)$/
 
 interface Target {
@@ -88,5 +89,29 @@ export function applyEnvOverrides(document: ConfigDocument, root: SchemaNode, va
       return []
     }
     return [{ path, message: 'unknown key', hint: suggestKey(root, path.slice(0, -1), path.at(-1) ?? '') }]
+  })
+}
+
+/** Splits a name at single underscores into the key of the schema that it may mean. */
+function meantKey(node: SchemaNode | undefined, name: string): string[] | undefined {
+  const keys = Object.keys(node?.properties ?? {})
+  if (keys.includes(name)) return [name]
+  for (const key of keys.filter((one) => name.startsWith(`${one}_`))) {
+    const rest = meantKey(node?.properties?.[key], name.slice(key.length + 1))
+    if (rest !== undefined) return [key, ...rest]
+  }
+  return undefined
+}
+
+/**
+ * Warns of variables that name a key with single underscores between its levels: such a one overrides nothing.
+ * @param secretNames variables that the document refers to: they may have any name
+ */
+export function overrideNotices(root: SchemaNode, variables: Variables, secretNames: readonly string[]): string[] {
+  return Object.keys(variables).flatMap((name) => {
+    if (!name.startsWith(PREFIX) || overrideName.test(name) || secretNames.includes(name)) return []
+    const key = meantKey(root, name.slice(PREFIX.length).toLowerCase())
+    if (key === undefined || key.length === 1) return []
+    return [`environment variable ${name} has no effect: did you mean ${PREFIX}${key.join('__').toUpperCase()}?`]
   })
 }
