@@ -242,6 +242,18 @@ test('every field that a proxy adds, in any spelling, ends the rights of the mac
   }
 })
 
+test('programs on the machine may name a site, and pages of the site are not taken for them', async (t) => {
+  const status = async (...fields: string[]) => {
+    const answer = await raw(t, server.url, ['GET /__svc/cache/stats HTTP/1.1', 'Host: one.localhost', ...fields])
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
+  }
+  const ofNode = ['Accept-Language: *', 'Sec-Fetch-Mode: cors', 'User-Agent: node', 'Accept-Encoding: gzip, deflate']
+  assert.deepEqual([await status(), await status('User-Agent: curl/8'), await status(...ofNode)], [200, 200, 200])
+  for (const field of ['Origin: http://one.localhost', 'Sec-Fetch-Site: same-origin', 'Accept-Language: en']) {
+    assert.equal(await status(field), 401, field)
+  }
+})
+
 test('the session cookie reaches neither site code, nor variables and upstreams of vhosts, nor a log', async (t) => {
   const token = await tokenOf('root')
   const cookies = [

@@ -69,11 +69,13 @@ function isCrossSite(host: string, headers: HeaderList): boolean {
  * A page of a site can make a browser on this host, or behind a tunnel to it, send requests to the host of the page. Browsers add
  * Origin to changes, and Sec-Fetch-Site to all requests to hosts that they trust: TLS and loopback names. A reading request to another
  * name, which a tenant can let resolve to the loopback address, has only Accept-Language to tell: no script can take it away.
+ * `fetch` of Node sends it too, with Sec-Fetch-Mode, which no script can add.
  */
 function isOfSitePage(headers: HeaderList, kind: 'machine' | 'site'): boolean {
   const fetchSite = headers.filter(([name]) => name === 'sec-fetch-site').map(([, value]) => value.trim().toLowerCase())
   if (headers.some(([name]) => name === 'origin') || fetchSite.some((value) => value !== 'none')) return true
-  return kind === 'site' && fetchSite.length === 0 && headers.some(([name]) => name === 'accept-language')
+  const saysMode = headers.some(([name]) => name === 'sec-fetch-mode')
+  return kind === 'site' && fetchSite.length === 0 && !saysMode && headers.some(([name]) => name === 'accept-language')
 }
 
 /**

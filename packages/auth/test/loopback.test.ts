@@ -114,6 +114,16 @@ const accepted: readonly [why: string, facts: Case][] = [
   ['a request typed into a browser', header('sec-fetch-site', 'none')],
   ['a program that names its language on a loopback name', header('accept-language', 'en')],
   [
+    'a program of Node that asks for a site by name',
+    {
+      host: 'shop.test',
+      headers: [
+        ['accept-language', '*'],
+        ['sec-fetch-mode', 'cors'],
+      ],
+    },
+  ],
+  [
     'the name of a site typed into a browser',
     {
       host: 'shop.test',
