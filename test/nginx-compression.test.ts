@@ -20,6 +20,7 @@ server { listen {on0}; server_name a.test; root {dir};
   location /all/ { gzip on; gzip_types *; alias {dir}/; }
   location /long/ { gzip on; gzip_min_length 1k; alias {dir}/; }
   location /vary/ { gzip on; gzip_vary on; alias {dir}/; }
+  location /vary-long/ { gzip on; gzip_vary on; gzip_min_length 1k; alias {dir}/; }
   location /any-version/ { gzip on; gzip_http_version 1.0; alias {dir}/; }
   location /old/ { gzip on; gzip_disable msie6; alias {dir}/; }
   location /agents/ { gzip on; gzip_disable "^curl/7" "bot$"; alias {dir}/; }
@@ -58,7 +59,10 @@ const cases: readonly Case[] = [
     differs: { 'content-encoding': 'identity, which the client prefers', 'accept-ranges': 'none in a coding' },
   },
   { target: '/vary/a.html' },
-  { target: '/on/a.html', method: 'HEAD', headers: gzip },
+  ...['default', 'on', 'long', 'vary', 'vary-long', 'off'].flatMap((location) =>
+    ['a.html', 'short.html'].flatMap((name) => often({ target: `/${location}/${name}`, method: 'HEAD', headers: gzip })),
+  ),
+  ...often({ target: '/vary-long/short.html', headers: gzip }),
   { target: '/on/a.html', headers: gzip, version: '1.0', engine: 'node' },
   { target: '/any-version/a.html', headers: gzip, version: '1.0', engine: 'node' },
   ...['/on/a.html', '/vary/a.html', `/up/x?${pad}`, `/up-any/x?${pad}`, `/up-fresh/x?${pad}`, `/up-bare/x?${pad}`].flatMap(

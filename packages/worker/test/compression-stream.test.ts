@@ -18,7 +18,10 @@ const html: HeaderList = [['content-type', 'text/html']]
 
 function open(behaviour: ClientBehaviour, headers: HeaderList = html): { exchange: RecordedExchange; writer: BodyWriter } {
   const exchange = new RecordedExchange(behaviour)
-  const writer = compressStream(exchange.request, { status: 200, headers }, undefined, (head) => exchange.stream(head))
+  const writer = compressStream(exchange.request, { status: 200, headers }, undefined, {
+    length: undefined,
+    open: (head) => exchange.stream(head),
+  })
   return { exchange, writer }
 }
 

@@ -14,6 +14,7 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   fastcgi_store: ['off'],
   gunzip: ['off'],
   mirror: ['off'],
+  override_charset: ['off'],
   proxy_bind: ['off'],
   proxy_force_ranges: ['off'],
   proxy_ignore_client_abort: ['off'],

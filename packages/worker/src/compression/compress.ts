@@ -7,19 +7,30 @@ import { createEncoder, type Encode, encodeWhole } from './encoders.ts'
 /** Bytes waiting for the encoder past which the writer of the body is told to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
 
+/** Smaller bodies are sent as they are: they fit into one packet either way. */
+const MIN_BYTES = 1024
+
+/** A stream that may be compressed. */
+interface CodedStream {
+  /** Undefined: it is not known. HEAD has the fields of GET. */
+  readonly length: number | undefined
+  /** Sends the final head and returns the writer below; `isCoded`: the body is not as long as it was. */
+  readonly open: (head: ResponseHead, isCoded: boolean) => BodyWriter
+}
+
 /**
  * Opens a streamed response and compresses the written bytes, as its request accepts. Written bytes reach the client
  * without waiting for more.
  * @param terms see `chooseCoding`
- * @param open sends the final head and returns the writer below; `isCoded`: the body is not as long as it was
  */
 export function compressStream(
   request: CodedRequest,
   head: ResponseHead,
   terms: CompressionTerms | undefined,
-  open: (head: ResponseHead, isCoded: boolean) => BodyWriter,
+  { length, open }: CodedStream,
 ): BodyWriter {
-  const coding = chooseCoding(request, head, terms)
+  const isSmall = length !== undefined && length < (terms?.minBytes ?? MIN_BYTES)
+  const coding = isSmall ? undefined : chooseCoding(request, head, terms)
   if (coding === undefined) return open(head, false)
   if (coding === 'identity') return open(withVary(head, terms), false)
   const writer = open(codedHead(head, coding, terms), true)
@@ -117,9 +128,6 @@ class CompressingWriter implements BodyWriter {
     this.#onDrain?.()
   }
 }
-
-/** Smaller bodies are sent as they are: they fit into one packet either way. */
-const MIN_BYTES = 1024
 
 /**
  * Compresses a complete response as its request accepts. Answers at once when there is nothing to compress. For HEAD pass the

@@ -1,5 +1,5 @@
 import { asError } from '@svc/core'
-import type { BodyWriter, HttpExchange, HttpRequest, ResponseHead } from '@svc/http'
+import type { BodyWriter, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
 import { type CompressionTerms, compressComplete, compressStream, type Encode } from '../compression/index.ts'
 
 /** The place of a response in L0 while it is on its way there. */
@@ -60,9 +60,12 @@ export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClos
   }
 
   /** Collects a streamed response. */
-  stream(head: ResponseHead): BodyWriter {
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
     if (!this.#options.mayCompress) return this.#collect(head)
-    return compressStream(this.request, head, this.#options.compression, (final) => this.#collect(final))
+    return compressStream(this.request, head, this.#options.compression, {
+      length: options?.length,
+      open: (final) => this.#collect(final),
+    })
   }
 
   onClosed(listener: (isAborted: boolean) => void): void {

@@ -336,7 +336,10 @@ export class RequestContext {
 
   #streamCoded(head: ResponseHead, options: StreamOptions | undefined): BodyWriter {
     const writer = this.mayCompress
-      ? compressStream(this.request, head, this.compression, (final, isCoded) => this.stream(final, isCoded ? {} : options))
+      ? compressStream(this.request, head, this.compression, {
+          length: options?.length,
+          open: (final, isCoded) => this.stream(final, isCoded ? {} : options),
+        })
       : this.stream(head, options)
     if (!isEventStream(head, options) || !this.#sendsBody(head.status)) return writer
     this.#events = this.#tools.eventStreams.join(writer)
