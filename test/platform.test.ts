@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
-import { runSvc } from '../packages/cli/test/run-svc.ts'
+import { startSvc } from '../packages/cli/test/run-svc.ts'
 import { reloaded } from './control.ts'
 import { attachUnit } from './site-unit.ts'
 
@@ -71,14 +71,14 @@ test('a platform file beside a config file serves its apps, and each reload read
   server.child.signal('SIGHUP')
   await waitFor('the added app', async () => (await environment(server, 'later.test'))['NEW'] === 'new', PROCESS_WAIT_MS)
   const ids = async () => {
-    const { stdout } = await runSvc(t, ['sites', '--json', '--config', config, '--platform', platform])
+    const { stdout } = await startSvc(t, ['sites', '--json', '--config', config, '--platform', platform])
     return (JSON.parse(stdout) as { id: string; label: string }[]).map(({ id, label }) => `${id} ${label}`)
   }
   assert.deepEqual(await ids(), ['inner inner', 'own own', 'docs docs', 'later later'])
 
   // Mistakes are reported where they are, and change nothing.
   writeFileSync(platform, app('docs', 'inner.test', 'docs') + app('own', 'own2.test', 'gone'))
-  const { code, stderr } = await runSvc(t, ['reload', '--config', config, '--platform', platform])
+  const { code, stderr } = await startSvc(t, ['reload', '--config', config, '--platform', platform])
   assert.equal(code, 78)
   const lines = stderr
     .trimEnd()

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { tokenKey, verifyPassword, verifyToken } from '@svc/auth'
 import { type Cleanup, fetchHttp, startServer, tempDir, writeFiles } from '@svc/testkit'
-import { runSvc } from './run-svc.ts'
+import { runSvc, startSvc } from './run-svc.ts'
 
 const secret = 'a secret of the tests, 32 bytes or more'
 
-const credentials = (t: Cleanup, args: readonly string[], options: Parameters<typeof runSvc>[2] = {}) =>
-  runSvc(t, ['config', 'credentials', ...args], options)
+const credentials = (t: Cleanup, args: readonly string[], options: Parameters<typeof startSvc>[2] = {}) =>
+  options.input === undefined
+    ? runSvc(['config', 'credentials', ...args], options)
+    : startSvc(t, ['config', 'credentials', ...args], options)
 
 /** Writes a configuration with an empty site. */
 function configDir(t: Cleanup, toml: string): string {
@@ -28,7 +30,7 @@ test('create prints an entry that makes a user when it is appended, whatever the
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^# .*\[admin\]: enabled = true, and jwt_secret /m)
   writeFiles(dir, { 'svc.config.toml': readFileSync(join(dir, 'svc.config.toml'), 'utf8') + stdout })
-  const check = await runSvc(t, ['config', 'check'], { cwd: dir })
+  const check = await runSvc(['config', 'check'], { cwd: dir })
   assert.deepEqual([check.code, check.stdout], [0, `${dir}/svc.config.toml: ok, 1 site\n`])
   const token = await credentials(t, ['token', '--username', username], { cwd: dir })
   const claims = await verifyToken(token.stdout.trim(), tokenKey(secret), Date.now())

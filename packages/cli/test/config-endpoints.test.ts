@@ -12,7 +12,7 @@ const site = '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\n'
 function endpoints(t: Cleanup, toml: string, ...args: readonly string[]): Promise<Outcome> {
   const dir = tempDir(t)
   writeFiles(dir, { 'svc.config.toml': `${toml}\n${site}`, 'site/app/page.tsx': '' })
-  return runSvc(t, ['config', 'endpoints', ...args], { cwd: dir })
+  return runSvc(['config', 'endpoints', ...args], { cwd: dir })
 }
 
 /** The lines of each group in a list, by its heading. */
@@ -90,13 +90,13 @@ test('config endpoints list and show refuse a wrong configuration like config ch
 test('config endpoints disable prints lines that disable the group, and changes no file', async (t) => {
   const dir = tempDir(t)
   writeFiles(dir, { 'svc.config.toml': site, 'site/app/page.tsx': '' })
-  const { code, stdout, stderr } = await runSvc(t, ['config', 'endpoints', 'disable', 'obs'], { cwd: dir })
+  const { code, stdout, stderr } = await runSvc(['config', 'endpoints', 'disable', 'obs'], { cwd: dir })
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /restart/)
   assert.match(stdout, /^\[endpoints\]\nobs = false\n$/m)
   assert.equal(readFileSync(join(dir, 'svc.config.toml'), 'utf8'), site)
   // The output can be appended as it is.
   writeFiles(dir, { 'svc.config.toml': `${site}${stdout}` })
-  const shown = await runSvc(t, ['config', 'endpoints', 'show'], { cwd: dir })
+  const shown = await runSvc(['config', 'endpoints', 'show'], { cwd: dir })
   assert.match(shown.stdout, /^obs +off /m)
 })

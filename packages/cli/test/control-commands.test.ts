@@ -40,7 +40,7 @@ function instance(t: Parameters<typeof tempDir>[0]): string {
 
 test('without a server every command that needs one exits 69 and says where it looked', async (t) => {
   const dir = instance(t)
-  const outcomes = await Promise.all(['status', 'sites', 'reload', 'stop'].map((command) => runSvc(t, [command], { cwd: dir })))
+  const outcomes = await Promise.all(['status', 'sites', 'reload', 'stop'].map((command) => runSvc([command], { cwd: dir })))
   for (const outcome of outcomes) {
     assert.deepEqual(outcome, { code: 69, stdout: '', stderr: `svc: no server is running (${dir}/run/control.sock)\n` })
   }
@@ -48,10 +48,7 @@ test('without a server every command that needs one exits 69 and says where it l
 
 test('without any config file the server cannot be found; a named one that is missing is a mistake', async (t) => {
   const cwd = tempDir(t)
-  const [nothing, named] = await Promise.all([
-    runSvc(t, ['status'], { cwd }),
-    runSvc(t, ['status', '--config', 'gone.toml'], { cwd }),
-  ])
+  const [nothing, named] = await Promise.all([runSvc(['status'], { cwd }), runSvc(['status', '--config', 'gone.toml'], { cwd })])
   assert.equal(nothing.code, 69)
   assert.match(nothing.stderr, /no server found: there is no config file/)
   assert.equal(named.code, 78)
@@ -61,7 +58,7 @@ test('without any config file the server cannot be found; a named one that is mi
 test('a server of another protocol version is not talked to', async (t) => {
   const dir = instance(t)
   await scriptMaster(t, `${dir}/run/control.sock`, { status: () => status }, 999)
-  const { code, stderr } = await runSvc(t, ['status'], { cwd: dir })
+  const { code, stderr } = await runSvc(['status'], { cwd: dir })
   assert.equal(code, 69)
   assert.match(stderr, /^svc: .*(protocol|gone)/)
   assert.doesNotMatch(stderr, /\n\s+at /)
@@ -71,7 +68,7 @@ test('status and sites show what the server says, as text and as JSON', async (t
   const dir = instance(t)
   await scriptMaster(t, `${dir}/run/control.sock`, { status: () => status, sites: () => ({ sites: [...status.sites] }) })
   const [text, json, sites, sitesJson] = await Promise.all(
-    [['status'], ['status', '--json'], ['sites'], ['sites', '--json']].map((args) => runSvc(t, args, { cwd: dir })),
+    [['status'], ['status', '--json'], ['sites'], ['sites', '--json']].map((args) => runSvc(args, { cwd: dir })),
   )
   assert.deepEqual([text?.code, json?.code, sites?.code, sitesJson?.code], [0, 0, 0, 0])
   assert.match(text?.stdout ?? '', /^svc 1\.2\.3, pid 42, generation 7, up 61 s\nlistening on http:\/\/127\.0\.0\.1:8080\n/)
@@ -87,10 +84,10 @@ test('a server of a platform file alone is found by that file, and by no other',
   writeFiles(dir, { 'p/platform.toml': `[server]\nrun_dir = "own"\n${app}`, 'p/more.toml': app })
   await scriptMaster(t, `${dir}/p/own/control.sock`, { status: () => status })
   const outcomes = await Promise.all([
-    runSvc(t, ['status', '--platform', 'p/platform.toml'], { cwd: dir }),
-    runSvc(t, ['status', '--config', 'p/platform.toml'], { cwd: dir }),
-    runSvc(t, ['status', '--config', 'svc.config.toml', '--platform', 'p/more.toml'], { cwd: dir }),
-    runSvc(t, ['status', '--platform', 'p/platform.toml', '--dir', '.'], { cwd: dir }),
+    runSvc(['status', '--platform', 'p/platform.toml'], { cwd: dir }),
+    runSvc(['status', '--config', 'p/platform.toml'], { cwd: dir }),
+    runSvc(['status', '--config', 'svc.config.toml', '--platform', 'p/more.toml'], { cwd: dir }),
+    runSvc(['status', '--platform', 'p/platform.toml', '--dir', '.'], { cwd: dir }),
   ])
   assert.deepEqual(
     outcomes.map(({ code }) => code),
@@ -101,7 +98,7 @@ test('a server of a platform file alone is found by that file, and by no other',
 test('reload prints what changed, and what needs a restart beside it', async (t) => {
   const dir = instance(t)
   await scriptMaster(t, `${dir}/run/control.sock`, { reload: () => reloaded })
-  assert.deepEqual(await runSvc(t, ['reload'], { cwd: dir }), {
+  assert.deepEqual(await runSvc(['reload'], { cwd: dir }), {
     code: 0,
     stdout: 'generation 8: sites: 1 added, 2 changed (12 ms)\n',
     stderr: 'needs a restart to take effect: server.workers\n',
@@ -113,7 +110,7 @@ test('a reload that fails exits 78 and prints every error, and is possible while
   const errors = ['a.toml:1:1: x: unknown key', 'a.toml:2:1: y: unknown key']
   await scriptMaster(t, `${dir}/run/control.sock`, { reload: () => ({ ...reloaded, ok: false, generation: 7, errors }) })
   writeFiles(dir, { 'svc.config.toml': '[server]\nrun_dir = "run"\nnonsense = 1\n' })
-  assert.deepEqual(await runSvc(t, ['reload'], { cwd: dir }), {
+  assert.deepEqual(await runSvc(['reload'], { cwd: dir }), {
     code: 78,
     stdout: '',
     stderr: `${errors.join('\n')}\nsvc: reload failed: generation 7 is still served\n`,
@@ -132,15 +129,15 @@ test('stop waits until the process has ended, and says 75 when it does not', asy
       return { pid }
     },
   })
-  assert.deepEqual(await runSvc(t, ['stop', '--timeout', '0'], { cwd: dir }), {
+  assert.deepEqual(await runSvc(['stop', '--timeout', '0'], { cwd: dir }), {
     code: 0,
     stdout: `stopping ${pid}\n`,
     stderr: '',
   })
-  const late = await runSvc(t, ['stop', '--timeout', '0.1'], { cwd: dir })
+  const late = await runSvc(['stop', '--timeout', '0.1'], { cwd: dir })
   assert.deepEqual([late.code, late.stderr], [75, `svc: ${pid} is still draining after 0.1 s\n`])
   isEnding = true
-  const [stopped] = await Promise.all([runSvc(t, ['stop'], { cwd: dir }), once(patient, 'exit')])
+  const [stopped] = await Promise.all([runSvc(['stop'], { cwd: dir }), once(patient, 'exit')])
   assert.deepEqual(stopped, { code: 0, stdout: `stopped ${pid}\n`, stderr: '' })
 })
 
@@ -152,7 +149,7 @@ test('routes come from the running server, and an unknown site is a usage error'
       return { routes: [{ pattern: '/live', kind: 'page', file: '/srv/a/app/live/page.tsx' }], problems: ['x.tsx: odd'] }
     },
   })
-  const [known, unknown] = await Promise.all([runSvc(t, ['routes', 'a'], { cwd: dir }), runSvc(t, ['routes', 'b'], { cwd: dir })])
+  const [known, unknown] = await Promise.all([runSvc(['routes', 'a'], { cwd: dir }), runSvc(['routes', 'b'], { cwd: dir })])
   assert.deepEqual(known, {
     code: 0,
     stdout: 'PATTERN  KIND  FILE\n/live    page  /srv/a/app/live/page.tsx\n',
@@ -171,8 +168,8 @@ test('the end of an override that there is not is a usage error, and one that ca
     },
   })
   const [unknown, failed] = await Promise.all([
-    runSvc(t, ['config', 'reset', 'sites.a.release'], { cwd: dir }),
-    runSvc(t, ['config', 'reset', 'sites.b.release'], { cwd: dir }),
+    runSvc(['config', 'reset', 'sites.a.release'], { cwd: dir }),
+    runSvc(['config', 'reset', 'sites.b.release'], { cwd: dir }),
   ])
   assert.equal(unknown.code, 64)
   assert.match(unknown.stderr, /^svc: sites\.a\.release is not overridden; overridden: sites\.b\.release$/m)
@@ -186,9 +183,9 @@ test('the end of an override that there is not is a usage error, and one that ca
 test('without a server routes are read from the files, of a config file or a site directory', async (t) => {
   const dir = instance(t)
   const [configured, standalone, mistyped] = await Promise.all([
-    runSvc(t, ['routes', 'a', '--json'], { cwd: dir }),
-    runSvc(t, ['routes', 'default', '--dir', 'site'], { cwd: dir }),
-    runSvc(t, ['routes', 'aa'], { cwd: dir }),
+    runSvc(['routes', 'a', '--json'], { cwd: dir }),
+    runSvc(['routes', 'default', '--dir', 'site'], { cwd: dir }),
+    runSvc(['routes', 'aa'], { cwd: dir }),
   ])
   assert.deepEqual(JSON.parse(configured.stdout), {
     routes: [{ pattern: '/', kind: 'page', file: `${dir}/site/app/page.tsx` }],
@@ -209,9 +206,9 @@ test('names of files and sites that hold control characters do not reach the ter
     sites: () => ({ sites: [{ ...status.sites[0]!, label: evil }] }),
   })
   const [routes, sites, asJson] = await Promise.all([
-    runSvc(t, ['routes', 'a'], { cwd: dir }),
-    runSvc(t, ['sites'], { cwd: dir }),
-    runSvc(t, ['routes', 'a', '--json'], { cwd: dir }),
+    runSvc(['routes', 'a'], { cwd: dir }),
+    runSvc(['sites'], { cwd: dir }),
+    runSvc(['routes', 'a', '--json'], { cwd: dir }),
   ])
   assert.equal(routes.stdout.split('\n')[1], `/${escaped}  page  /srv/${escaped}`)
   assert.equal(routes.stderr, `problem of ${escaped}\n`)

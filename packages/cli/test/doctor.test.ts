@@ -54,13 +54,13 @@ function place(t: TestContext, redisUrl: string, certificate: { cert: string; ke
   return { dir, config, units, env: { PATH: `${join(dir, 'path')}:${process.env['PATH']}` } }
 }
 
-async function writeUnits(t: TestContext, { dir, config, units }: Place): Promise<void> {
+async function writeUnits({ dir, config, units }: Place): Promise<void> {
   for (const [name, state] of Object.entries(units)) {
     const site = /^svc-(.+)\.service$/.exec(name)?.[1]
     const user = process.getuid?.() === 0 ? 'root' : String(process.getuid?.())
     const kind = name.endsWith('.socket') ? ['--socket'] : site === undefined ? [] : ['--site', site]
     const args = ['systemd', '--config', config, '--user', user, ...kind]
-    const { stdout, stderr } = await runSvc(t, args)
+    const { stdout, stderr } = await runSvc(args)
     assert.equal(stderr, '')
     const path = join(dir, name)
     writeFileSync(path, stdout)
@@ -98,7 +98,7 @@ test('a machine without faults gives none', async (t) => {
   const redis = await startRedis(t, executable, { args: ['--maxmemory', '100mb', '--maxmemory-policy', 'volatile-lru'] })
   const certificate = writeCertificate(tempDir(t), 'a', { commonName: 'blog.test', hosts: ['blog.test', 'shop.test'] })
   const where = place(t, redis.url, certificate)
-  await writeUnits(t, where)
+  await writeUnits(where)
   const { code, findings } = await doctor(t, where)
   // Nothing serves: the units of systemd are ours.
   const [server, ...others] = faults(findings)
@@ -119,7 +119,7 @@ test('each of several faults is named with the command that mends it', async (t)
   Object.assign(where.units['svc-shop.service'] ?? {}, { ActiveState: 'inactive' })
   Object.assign(where.units['svc.service'] ?? {}, { UnitFileState: 'disabled' })
   Object.assign(where.units['svc.socket'] ?? {}, { ActiveState: 'failed' })
-  await writeUnits(t, where)
+  await writeUnits(where)
   writeFileSync(join(where.dir, 'svc.service'), 'User=root\nExecStart=/opt/old/bin/node /opt/old/dist/cli.js serve\n')
   writeFileSync(join(where.dir, 'svc.socket'), '[Socket]\nListenStream=127.0.0.1:8080\nListenStream=8081\n')
   chmodSync(join(where.dir, 'state'), 0o755)

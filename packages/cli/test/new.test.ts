@@ -9,7 +9,7 @@ import { runSvc } from './run-svc.ts'
 test('new refuses a directory that is not empty, a file, and a place that cannot be written, and writes nothing', async (t) => {
   const dir = tempDir(t)
   writeFiles(dir, { 'full/note.txt': 'mine', file: '' })
-  const [full, file, proc] = await Promise.all(['full', 'file', '/proc/x'].map((name) => runSvc(t, ['new', name], { cwd: dir })))
+  const [full, file, proc] = await Promise.all(['full', 'file', '/proc/x'].map((name) => runSvc(['new', name], { cwd: dir })))
   assert.deepEqual([full?.code, file?.code, proc?.code], [64, 64, 64])
   assert.match(full?.stderr ?? '', /full is not empty; nothing was written/)
   assert.match(file?.stderr ?? '', /file is a file/)
@@ -19,7 +19,7 @@ test('new refuses a directory that is not empty, a file, and a place that cannot
 
 test('new makes a site with a page, a dynamic route and a route handler, without dependencies', async (t) => {
   const dir = tempDir(t)
-  const { code, stdout, stderr } = await runSvc(t, ['new', "My Site's"], { cwd: dir })
+  const { code, stdout, stderr } = await runSvc(['new', "My Site's"], { cwd: dir })
   assert.equal(code, 0, stderr)
   assert.ok(stdout.split('\n').includes("My Site's/app/page.tsx"), stdout)
   assert.match(stderr, /^Now run: \S*\bsvc serve 'My Site'\\''s'\n$/)
@@ -41,7 +41,7 @@ test('new makes a site with a page, a dynamic route and a route handler, without
 
 test('the types of a new site are right as they are: nothing has to be installed for an editor', async (t) => {
   const dir = tempDir(t)
-  assert.equal((await runSvc(t, ['new', 'site'], { cwd: dir })).code, 0)
+  assert.equal((await runSvc(['new', 'site'], { cwd: dir })).code, 0)
   const tsc = new Child(t, `${repositoryRoot}/node_modules/.bin/tsc`, ['-p', `${dir}/site`], { cwd: dir, env: process.env })
   const { code } = await tsc.exited
   assert.equal(code, 0, tsc.stdout)

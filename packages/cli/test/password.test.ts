@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MAX_PASSWORD_BYTES, verifyPassword } from '@svc/auth'
 import { Child, type Cleanup, PROCESS_WAIT_MS, requireProgram, svcCommand, tempDir, waitFor } from '@svc/testkit'
-import { runSvc } from './run-svc.ts'
+import { startSvc } from './run-svc.ts'
 
 const ENCODED = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/
 const warning = /^warning: other users of this machine can see a password on the command line/
 
-const hash = (t: Cleanup, args: readonly string[], options: Parameters<typeof runSvc>[2] = {}) =>
-  runSvc(t, ['config', 'credentials', 'hash', ...args], options)
+const hash = (t: Cleanup, args: readonly string[], options: Parameters<typeof startSvc>[2] = {}) =>
+  startSvc(t, ['config', 'credentials', 'hash', ...args], options)
 
 test('hash warns of a password on the command line, and prints the hash alone', async (t) => {
   const { code, stdout, stderr } = await hash(t, ['--', '0x10'])

@@ -40,10 +40,10 @@ test('a refusal of the server is a usage error, a failure asks to retry later; n
     },
   })
   const [bad, failed, app, flush] = await Promise.all([
-    runSvc(t, ['purge', 'l0', '--path', 'x'], { cwd }),
-    runSvc(t, ['purge', 'isr', '--tag', 'x'], { cwd }),
-    runSvc(t, ['purge', 'app', 'nowhere'], { cwd }),
-    runSvc(t, ['isolate', 'flush', 'b'], { cwd }),
+    runSvc(['purge', 'l0', '--path', 'x'], { cwd }),
+    runSvc(['purge', 'isr', '--tag', 'x'], { cwd }),
+    runSvc(['purge', 'app', 'nowhere'], { cwd }),
+    runSvc(['isolate', 'flush', 'b'], { cwd }),
   ])
   assert.deepEqual([bad.code, bad.stdout], [64, ''])
   assert.match(bad.stderr, /^svc: "x" is not a path\n/)
@@ -84,7 +84,7 @@ test('each purge asks for what its options say', async (t) => {
     },
   })
   for (const [args, order] of orders) {
-    const { code, stderr } = await runSvc(t, ['purge', ...args.split(' ')], { cwd })
+    const { code, stderr } = await runSvc(['purge', ...args.split(' ')], { cwd })
     assert.deepEqual([code, stderr], [0, ''], args)
     assert.deepEqual(asked.pop(), order, args)
   }
@@ -93,8 +93,8 @@ test('each purge asks for what its options say', async (t) => {
 test('a purge says what was dropped, as text and as JSON', async (t) => {
   const cwd = await instance(t, { purge: () => outcome })
   const [text, json] = await Promise.all([
-    runSvc(t, ['purge', 'isr', '--tag', 'posts'], { cwd }),
-    runSvc(t, ['purge', 'l0', '--json'], { cwd }),
+    runSvc(['purge', 'isr', '--tag', 'posts'], { cwd }),
+    runSvc(['purge', 'l0', '--json'], { cwd }),
   ])
   assert.equal(text.stdout, 'dropped 1 entry of isr, also 3 of l0 (2 of 2 workers, 4.3 ms)\n')
   assert.deepEqual(JSON.parse(json.stdout), {
@@ -113,7 +113,7 @@ test('a purge of several instances says how many had it, and that Redis was away
     { ...outcome, instances: { acked: 1, known: 3 }, l2: 'deferred' as const },
   ]
   const cwd = await instance(t, { purge: () => outcomes.shift() ?? outcome })
-  const purge = async () => (await runSvc(t, ['purge', 'isr', '--tag', 'posts'], { cwd })).stdout
+  const purge = async () => (await runSvc(['purge', 'isr', '--tag', 'posts'], { cwd })).stdout
   assert.match(await purge(), /^dropped 1 entry of isr, also 3 of l0 \(2 of 2 workers, 2 of 3 instances, 4\.3 ms\)\n$/)
   assert.match(await purge(), /1 of 3 instances, Redis is away: the other instances get the purge when it is back/)
 })
@@ -128,14 +128,14 @@ test('modules are forgotten by file, by directory or all, with absolute paths', 
     resetApp: ({ root }) => ({ sites: [root], roots: [], evicted: 3, l0: 1, isr: 2 }),
     flushIsolates: () => ({ isolates: 1 }),
   })
-  const both = await runSvc(t, ['purge', 'modules', '--path', 'x.ts', '--path', '/y.ts', '--site', 'site'], { cwd })
+  const both = await runSvc(['purge', 'modules', '--path', 'x.ts', '--path', '/y.ts', '--site', 'site'], { cwd })
   assert.equal(both.stdout, 'forgot 4 compiled modules\n')
   assert.deepEqual(asked.splice(0), [{ dir: `${cwd}/site` }, { paths: [`${cwd}/x.ts`, '/y.ts'] }])
-  await runSvc(t, ['purge', 'modules'], { cwd })
+  await runSvc(['purge', 'modules'], { cwd })
   assert.deepEqual(asked.splice(0), [{}])
-  const app = await runSvc(t, ['purge', 'app', 'site', '--json'], { cwd })
+  const app = await runSvc(['purge', 'app', 'site', '--json'], { cwd })
   assert.deepEqual(JSON.parse(app.stdout), { layer: 'app', sites: [`${cwd}/site`], purged: 3, also: { l0: 1, isr: 2 } })
-  assert.equal((await runSvc(t, ['isolate', 'flush', 'a'], { cwd })).stdout, 'a: 1 isolate replaced\n')
+  assert.equal((await runSvc(['isolate', 'flush', 'a'], { cwd })).stdout, 'a: 1 isolate replaced\n')
 })
 
 test('a rolling restart is followed to its end, and one that fails says how far it came', async (t) => {
@@ -152,16 +152,16 @@ test('a rolling restart is followed to its end, and one that fails says how far 
       return { status }
     },
   })
-  const done = await runSvc(t, ['workers', 'restart'], { cwd })
+  const done = await runSvc(['workers', 'restart'], { cwd })
   assert.deepEqual(done, {
     code: 0,
     stdout: 'replaced 2 render hosts\n',
     stderr: '1 of 2 render hosts replaced\n2 of 2 render hosts replaced\n',
   })
-  const failed = await runSvc(t, ['workers', 'restart', '--json'], { cwd })
+  const failed = await runSvc(['workers', 'restart', '--json'], { cwd })
   assert.equal(failed.code, 75)
   assert.deepEqual(JSON.parse(failed.stdout), { restart_id: 'r', state: 'failed', replaced: 1, total: 2, error: 'no memory' })
   assert.match(failed.stderr, /svc: 1 of 2 render hosts were replaced: no memory\n$/)
-  const gone = await runSvc(t, ['workers', 'restart'], { cwd })
+  const gone = await runSvc(['workers', 'restart'], { cwd })
   assert.deepEqual([gone.code, gone.stderr], [69, 'svc: the server was restarted meanwhile\n'])
 })

@@ -25,24 +25,24 @@ function configured(t: Parameters<typeof tempDir>[0], server = ''): string {
 test('a unit of a site that has no process of its own is refused, naming those that have', async (t) => {
   const config = configured(t)
   for (const site of ['blog', 'nobody']) {
-    const { code, stdout, stderr } = await runSvc(t, ['systemd', '--site', site, '--config', config])
+    const { code, stdout, stderr } = await runSvc(['systemd', '--site', site, '--config', config])
     assert.deepEqual([code, stdout], [64, ''])
     assert.match(stderr, /with process = "own"; there are: shop/)
   }
-  assert.equal((await runSvc(t, ['systemd', '--config', '/nowhere.toml'])).code, 78)
+  assert.equal((await runSvc(['systemd', '--config', '/nowhere.toml'])).code, 78)
 })
 
 test('a run directory in /tmp, of which a unit has one of its own, is refused with another place', async (t) => {
   const config = configured(t)
   writeFileSync(config, readFileSync(config, 'utf8').replace('run_dir = "/run/svc"', 'run_dir = "/tmp/svc-7"'))
-  const { code, stdout, stderr } = await runSvc(t, ['systemd', '--config', config])
+  const { code, stdout, stderr } = await runSvc(['systemd', '--config', config])
   assert.deepEqual([code, stdout], [64, ''])
   assert.match(stderr, /set server\.run_dir to another place than \/tmp\/svc-7, e\.g\. \/run\/svc/)
 })
 
 test('the unit of a site knows the run directory and not the configuration', async (t) => {
   const config = configured(t)
-  const { stdout } = await runSvc(t, ['systemd', '--site', 'shop', '--config', config])
+  const { stdout } = await runSvc(['systemd', '--site', 'shop', '--config', config])
   assert.match(stdout, /^ExecStart=\S+\/bin\/node \S+\/dist\/cli\.js serve --site shop$/m)
   assert.match(stdout, /^Environment=SVC_SERVER__RUN_DIR=\/run\/svc$/m)
   assert.match(stdout, new RegExp(`^InaccessiblePaths=-${config}$`, 'm'))
@@ -51,9 +51,9 @@ test('the unit of a site knows the run directory and not the configuration', asy
 
 test('the server may write its log files, and a site none', async (t) => {
   const config = configured(t)
-  const { stdout: server } = await runSvc(t, ['systemd', '--config', config])
+  const { stdout: server } = await runSvc(['systemd', '--config', config])
   assert.match(server, /^LogsDirectory=svc\nReadWritePaths=\/srv\/logs$/m)
-  const { stdout: site } = await runSvc(t, ['systemd', '--site', 'shop', '--config', config])
+  const { stdout: site } = await runSvc(['systemd', '--site', 'shop', '--config', config])
   assert.doesNotMatch(site, /LogsDirectory|\/srv\/logs/)
 })
 
@@ -61,10 +61,10 @@ test('the unit of a server with a platform file beside its config file names bot
   const config = configured(t)
   const platform = join(dirname(config), 'platform.toml')
   writeFileSync(platform, '[[apps]]\nname = "docs"\nhostname = "docs.test"\nsource = "site"\n')
-  const beside = await runSvc(t, ['systemd', '--config', config, '--platform', platform])
+  const beside = await runSvc(['systemd', '--config', config, '--platform', platform])
   assert.match(beside.stdout, new RegExp(`^ExecStart=.* serve --config ${config} --platform ${platform}$`, 'm'))
   const run = { SVC_SERVER__RUN_DIR: '/run/svc' }
-  const alone = await runSvc(t, ['systemd', '--platform', platform], { env: run })
+  const alone = await runSvc(['systemd', '--platform', platform], { env: run })
   assert.match(alone.stdout, new RegExp(`^ExecStart=.* serve --config ${platform}$`, 'm'))
 })
 
@@ -72,7 +72,7 @@ test('systemd finds nothing wrong with the units, and little that they may do be
   const config = configured(t)
   for (const site of [undefined, 'shop']) {
     const args = site === undefined ? [] : ['--site', site]
-    const { code, stdout, stderr } = await runSvc(t, ['systemd', ...args, '--config', config])
+    const { code, stdout, stderr } = await runSvc(['systemd', ...args, '--config', config])
     assert.equal(code, 0, stderr)
     for (const line of [
       'Type=notify',
@@ -100,15 +100,15 @@ test('systemd finds nothing wrong with the units, and little that they may do be
 
 test('the socket unit has the TCP addresses, and one without any is refused', async (t) => {
   const config = configured(t, 'listen = "0.0.0.0:80"\n')
-  const { stdout } = await runSvc(t, ['systemd', '--socket', '--config', config])
+  const { stdout } = await runSvc(['systemd', '--socket', '--config', config])
   assert.match(stdout, /^ListenStream=0\.0\.0\.0:80\nBindIPv6Only=both$/m)
   const file = join(tempDir(t), 'svc.socket')
   writeFileSync(file, stdout)
-  writeFileSync(file.replace('.socket', '.service'), (await runSvc(t, ['systemd', '--config', config])).stdout)
+  writeFileSync(file.replace('.socket', '.service'), (await runSvc(['systemd', '--config', config])).stdout)
   const check = new Child(t, 'systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', file])
   const { code } = await check.exited
   if (code !== null) assert.deepEqual([code, check.stderr], [0, ''])
-  const refused = await runSvc(t, ['systemd', '--socket', '--config', configured(t, 'listen = "127.0.0.1:0"\n')])
+  const refused = await runSvc(['systemd', '--socket', '--config', configured(t, 'listen = "127.0.0.1:0"\n')])
   assert.deepEqual([refused.code, refused.stdout], [64, ''])
   assert.match(refused.stderr, /needs a listen address of TCP with a port other than 0/)
 })
@@ -133,7 +133,7 @@ test('the units of the repository are what is printed for an installation of its
     'svc.socket': ['--socket'],
     'svc-site.service.in': ['--site', 'the-site'],
   })) {
-    const { code, stdout, stderr } = await runSvc(t, ['systemd', ...args, '--config', config])
+    const { code, stdout, stderr } = await runSvc(['systemd', ...args, '--config', config])
     assert.equal(code, 0, stderr)
     const text = stdout
       .replaceAll(config, '/etc/svc/svc.config.toml')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PRODUCT_VERSION } from '@svc/protocol'
 import { tempDir } from '@svc/testkit'
-import { runSvc } from './run-svc.ts'
+import { runSvc, startSvc } from './run-svc.ts'
 
 const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['', /Name a command/, 'svc --help'],
@@ -69,8 +69,8 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['stop --timeout soon', /--timeout must be a number/, 'svc stop --help'],
 ]
 
-test('a wrong command line exits 64 with a message and no stack trace, and prints no data', async (t) => {
-  const outcomes = await Promise.all(wrong.map(([args]) => runSvc(t, args.split(' ').filter(Boolean))))
+test('a wrong command line exits 64 with a message and no stack trace, and prints no data', async () => {
+  const outcomes = await Promise.all(wrong.map(([args]) => runSvc(args.split(' ').filter(Boolean))))
   for (const [index, [args, message, help]] of wrong.entries()) {
     const { code, stdout, stderr } = outcomes[index]!
     assert.equal(code, 64, `svc ${args}: ${stderr}`)
@@ -84,7 +84,7 @@ test('a wrong command line exits 64 with a message and no stack trace, and print
 /** Commands that only lead to others. */
 const groups = ['', 'config', 'config endpoints', 'config credentials', 'purge', 'workers', 'isolate']
 
-test('every command has help with an example, on standard output', async (t) => {
+test('every command has help with an example, on standard output', async () => {
   const commands = [
     '',
     'serve',
@@ -117,7 +117,7 @@ test('every command has help with an example, on standard output', async (t) => 
     'isolate',
     'isolate flush',
   ]
-  const outcomes = await Promise.all(commands.map((command) => runSvc(t, [...command.split(' ').filter(Boolean), '--help'])))
+  const outcomes = await Promise.all(commands.map((command) => runSvc([...command.split(' ').filter(Boolean), '--help'])))
   for (const [index, command] of commands.entries()) {
     const { code, stdout, stderr } = outcomes[index]!
     assert.deepEqual([code, stderr], [0, ''], command)
@@ -128,14 +128,14 @@ test('every command has help with an example, on standard output', async (t) => 
 })
 
 test('--version prints the version of the product', async (t) => {
-  assert.deepEqual(await runSvc(t, ['--version']), { code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: '' })
+  assert.deepEqual(await startSvc(t, ['--version']), { code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: '' })
 })
 
 test('serve rejects a missing directory or file with exit code 78 and one line each', async (t) => {
   const dir = tempDir(t)
   const [gone, file] = await Promise.all([
-    runSvc(t, ['serve', 'gone'], { cwd: dir }),
-    runSvc(t, ['serve', '--config', 'gone.toml', '--listen', '127.0.0.1:0'], { cwd: dir }),
+    startSvc(t, ['serve', 'gone'], { cwd: dir }),
+    startSvc(t, ['serve', '--config', 'gone.toml', '--listen', '127.0.0.1:0'], { cwd: dir }),
   ])
   assert.deepEqual([gone.code, gone.stdout, gone.stderr], [78, '', `${dir}/gone: no such directory: ${dir}/gone\n`])
   assert.deepEqual([file.code, file.stdout, file.stderr], [78, '', `${dir}/gone.toml: no such file\n`])

@@ -30,7 +30,7 @@ test('vhosts import shows servers, upstreams and what has no effect, and writes 
   const { cert, key } = writeCertificate(dir, 'b', { commonName: 'b.test', hosts: ['b.test'] })
   const tls = `listen 443 ssl; server_name b.test; ssl_certificate ${cert}; ssl_certificate_key ${key};`
   writeFiles(dir, { 'nginx/sites-enabled/b': `server { ${tls} location / { return 204; } }\n` })
-  const shown = await runSvc(t, ['vhosts', 'import', 'nginx/nginx.conf', '--write', 'svc.config.toml'], { cwd: dir })
+  const shown = await runSvc(['vhosts', 'import', 'nginx/nginx.conf', '--write', 'svc.config.toml'], { cwd: dir })
   assert.equal(shown.code, 0, shown.stderr)
   assert.match(shown.stdout, /^Servers: 2\nNAMES .*\na\.test ~.*0\.0\.0\.0:80 default .* 2 +a\.test .*sites-enabled\/a:1/)
   assert.match(shown.stdout, /^b\.test +0\.0\.0\.0:443 tls +1 /m)
@@ -42,14 +42,14 @@ test('vhosts import shows servers, upstreams and what has no effect, and writes 
   const written = readFileSync(join(dir, 'svc.config.toml'), 'utf8')
   assert.match(written, /^# .*sendfile/m)
   assert.match(written, /^vhosts = \["\S+\/nginx\/nginx\.conf"\]$/m)
-  const checked = await runSvc(t, ['config', 'check'], { cwd: dir })
+  const checked = await runSvc(['config', 'check'], { cwd: dir })
   assert.equal(checked.code, 0, checked.stderr)
 
-  const again = await runSvc(t, ['vhosts', 'import', 'nginx/nginx.conf', '--write', 'svc.config.toml'], { cwd: dir })
+  const again = await runSvc(['vhosts', 'import', 'nginx/nginx.conf', '--write', 'svc.config.toml'], { cwd: dir })
   assert.deepEqual([again.code, again.stderr.includes('svc.config.toml exists: give --force')], [64, true], again.stderr)
   writeFiles(dir, { 'svc.config.toml': '# mine\n' })
   const forced = ['vhosts', 'import', 'nginx/nginx.conf', '--write', 'svc.config.toml', '--force']
-  assert.equal((await runSvc(t, forced, { cwd: dir })).code, 0)
+  assert.equal((await runSvc(forced, { cwd: dir })).code, 0)
   assert.equal(readFileSync(join(dir, 'svc.config.toml'), 'utf8'), written)
   assert.equal(statSync(join(dir, 'svc.config.toml')).mode & 0o7777, 0o644)
 })
@@ -59,7 +59,7 @@ test('vhosts import reports what is rejected with its place and advice, and writ
   writeFiles(dir, {
     'a.conf': 'server {\n  listen 80;\n  location / {\n    perl pkg::handler;\n    root /srv;\n  }\n}\n',
   })
-  const json = await runSvc(t, ['vhosts', 'import', 'a.conf', '--json', '--write', 'c.toml'], { cwd: dir })
+  const json = await runSvc(['vhosts', 'import', 'a.conf', '--json', '--write', 'c.toml'], { cwd: dir })
   assert.equal(json.code, 78)
   const { refused, servers } = JSON.parse(json.stdout) as {
     refused: Record<string, unknown>[]
@@ -73,9 +73,9 @@ test('vhosts import reports what is rejected with its place and advice, and writ
   assert.match(json.stderr, /a\.conf:4:5: .*perl[\s\S]*1 problem[\s\S]*c\.toml was not written/)
   assert.throws(() => statSync(join(dir, 'c.toml')), { code: 'ENOENT' })
 
-  const missing = await runSvc(t, ['vhosts', 'import', 'none.conf'], { cwd: dir })
+  const missing = await runSvc(['vhosts', 'import', 'none.conf'], { cwd: dir })
   assert.deepEqual([missing.code, missing.stdout], [78, ''])
   assert.match(missing.stderr, /no such file/)
-  const unknown = await runSvc(t, ['vhosts', 'import', 'a.conf', '--user', 'no-such-user'], { cwd: dir })
+  const unknown = await runSvc(['vhosts', 'import', 'a.conf', '--user', 'no-such-user'], { cwd: dir })
   assert.deepEqual([unknown.code, unknown.stdout], [64, ''])
 })
