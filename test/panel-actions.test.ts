@@ -14,11 +14,11 @@ panelTest(
     const faults = faultsOf(page)
     await page.goto(`${url}/__svc/admin/configuration?q=server.workers`)
     await settled(page)
-    await page.waitForSelector('text="The files have what is in service."')
+    await page.waitForSelector('text="The files match the configuration in service."')
     const row = '[aria-label="Values in service: table"] tr:has(code:text-is("server.workers"))'
     await page.waitForSelector(`${row}:has-text("svc.config.toml:")`)
     await page.selectOption('.section select', { label: 'a default' })
-    await page.waitForSelector('text="No value fits."')
+    await page.waitForSelector('text="No value matches."')
     await page.goto(`${url}/__svc/admin/configuration?q=jwt`)
     await page.waitForSelector('tr:has(code:text-is("admin.jwt_secret")) code:text-is(\'"***"\')')
 
@@ -41,7 +41,7 @@ panelTest(
     writeFileSync(configFile, before)
     await page.click('button:text-is("Compare again")')
     await act(page, 'Reload the configuration', 'is in service')
-    await page.waitForSelector('text="The files have what is in service."')
+    await page.waitForSelector('text="The files match the configuration in service."')
     assert.deepEqual(faults, [])
   },
 )

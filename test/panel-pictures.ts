@@ -11,7 +11,7 @@ import { palettePng, readPng } from './panel-seed/palette-png.ts'
 
 const outDir = process.env['PICTURES_DIR'] ?? new URL('../docs/images/panel/', import.meta.url).pathname
 const { pages } = JSON.parse(readFileSync(new URL('../dist/panel/manifest.json', import.meta.url), 'utf8')) as {
-  readonly pages: readonly string[]
+  readonly pages: Readonly<Record<string, readonly string[]>>
 }
 const FIGURES_MS = 150_000
 const VISITS_EVERY_MS = 4_000
@@ -45,8 +45,10 @@ async function targetsOf(page: Page): Promise<readonly (readonly [name: string, 
     tasks: '?task=refresh-stock',
     logs: '?level=info',
   }
-  const admin = pages.map((name) => [name, `/__svc/admin/${name}${queries[name] ?? ''}`] as const)
-  return [['login', '/__svc/admin/login'], ['overview', '/__svc/admin'], ['dashboard', '/__svc/obs/dashboard'], ...admin]
+  const below = '/__svc/admin/'
+  const admin = Object.keys(pages).filter((path) => path.startsWith(below))
+  const named = admin.map((path) => [path.slice(below.length), `${path}${queries[path.slice(below.length)] ?? ''}`] as const)
+  return [['login', '/__svc/admin/login'], ['overview', '/__svc/admin'], ['dashboard', '/__svc/obs/dashboard'], ...named]
 }
 
 async function hasFigures(page: Page, url: string): Promise<boolean> {

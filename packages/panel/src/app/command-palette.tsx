@@ -45,7 +45,7 @@ export function CommandPalette({ commands, askedFor, onSite, onClose }: CommandP
     event.preventDefault()
   }
   return (
-    <Dialog title="Go to or do" onClose={onClose} class="palette">
+    <Dialog title="Go to a page, or run an action" onClose={onClose} class="palette">
       <input
         role="combobox"
         aria-label="Page, site, action, URL, tag or request id"
@@ -78,7 +78,7 @@ export function CommandPalette({ commands, askedFor, onSite, onClose }: CommandP
         ))}
       </div>
       <p role="status" class={found.length === 0 ? '' : 'hidden'}>
-        {found.length === 0 ? 'Nothing has these letters.' : `${found.length} found`}
+        {found.length === 0 ? 'No match.' : `${found.length} found`}
       </p>
     </Dialog>
   )

@@ -38,7 +38,7 @@ export function PageContent({ page }: { readonly page: PanelPage | undefined }) 
   if (page === undefined) return <Empty title="There is no such page.">Choose another one in the navigation.</Empty>
   if (!maySee(page)) {
     const why = isSuper ? '' : 'Ask a super_admin for the role, or for the figures.'
-    return <Empty title={`Your role may not read this page: ${page.title}.`}>{why}</Empty>
+    return <Empty title={`Your role cannot open this page: ${page.title}.`}>{why}</Empty>
   }
   const Known = pageCode.known(page.load)
   if (Known !== undefined) return <Known />

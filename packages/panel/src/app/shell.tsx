@@ -137,7 +137,7 @@ function Rail({ page, isOpen, onClose }: RailProps) {
           </div>
         ))}
       </nav>
-      <section class="rail-foot" aria-label="User and colours">
+      <section class="rail-foot" aria-label="User and theme">
         <ThemeChoice />
         <div class="rail-user">
           <p>

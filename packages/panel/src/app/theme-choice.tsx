@@ -17,7 +17,7 @@ export function ThemeChoice() {
   }
   return (
     <p class="field">
-      <label for="theme">Colours</label>
+      <label for="theme">Theme</label>
       <select id="theme" value={theme} onChange={({ currentTarget }) => choose(currentTarget.value)}>
         {names.map(([value, text]) => (
           <option key={value} value={value}>

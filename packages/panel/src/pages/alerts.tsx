@@ -110,7 +110,7 @@ export default function AlertsPage() {
   )
   return (
     <>
-      <Section title="Not ok">
+      <Section title="Firing, pending or silenced">
         <Loaded resource={alerts} doing="load the alerts" rows={3}>
           {({ first: { evaluated_at: at, total }, rows }) => {
             const troubles = rows.filter(({ state, silence }) => state !== 'ok' || silence !== null)

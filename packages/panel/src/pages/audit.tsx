@@ -76,7 +76,7 @@ export default function Audit() {
       tools={
         <Filters label="Audit">
           <TextFilter name="user" label="User" isWhole />
-          <TextFilter name="q" label="Operation or thing" isWhole />
+          <TextFilter name="q" label="Operation or target" isWhole />
           <ChoiceFilter name="result" label="Result" choices={results} />
           <ChoiceFilter name="time" label="Time" choices={times} />
         </Filters>
@@ -109,7 +109,7 @@ function Records({ filters: { time, ...filters } }: RecordsProps) {
             rows={entries}
             keyOf={({ at, request_id: id, action }) => `${at} ${id} ${action}`}
             empty={
-              <Empty title="No operation fits.">
+              <Empty title="No operation matches.">
                 {cursor === null ? 'Clear the filters to see all.' : 'Many records were read: older ones follow.'}
               </Empty>
             }

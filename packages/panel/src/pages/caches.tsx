@@ -126,9 +126,9 @@ export default function Caches() {
           <>
             <Filters label="Entries">
               <ChoiceFilter name="layer" label="Layer" choices={layers} />
-              <TextFilter name="site" label="Id of a site" isWhole />
+              <TextFilter name="site" label="Site ID" isWhole />
               <TextFilter name="tag" label="Tag" isWhole />
-              <TextFilter name="prefix" label="Beginning of the path" isWhole />
+              <TextFilter name="prefix" label="Path prefix" isWhole />
             </Filters>
             {tag !== '' && <ActionButton key={`tag ${tag}`} needs="tenant_admin" action={purgeTag(api, tag)} onDone={refresh} />}
             {site !== '' && prefix !== '' && (
@@ -162,7 +162,7 @@ function Entries({ query, open }: { readonly query: Query; readonly open: (key: 
             rows={entries}
             keyOf={({ key }) => key}
             empty={
-              <Empty title="No entry of this layer fits.">
+              <Empty title="No entry of this layer matches.">
                 Responses are stored at their first request, and in L0 at their second one.
                 <OtherLayers query={query} />
               </Empty>

@@ -67,7 +67,7 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Certificate>[
             onDone={reload}
             action={{
               label: 'Renew',
-              effect: `Orders a new certificate for ${host} now. The present one stays in use until it is there.`,
+              effect: `Orders a new certificate for ${host} now. The current one stays in use until then.`,
               run: async () => {
                 await api.send('POST', '/admin/api/certs/renew', undefined, { host })
                 return `A certificate for ${host} was ordered. It appears here in a minute, or the reason of its failure.`

@@ -140,7 +140,9 @@ function Changes({ changes }: { readonly changes: Diff }) {
   const shown = lists.filter(([, items]) => items.length > 0)
   if (shown.length === 0 && values.length === 0) {
     return (
-      <Empty title="The files have what is in service.">Change a file, then compare again: a reload puts it into service.</Empty>
+      <Empty title="The files match the configuration in service.">
+        Change a file, then compare again: a reload puts it into service.
+      </Empty>
     )
   }
   return (
@@ -211,7 +213,7 @@ function ValueTable({ text, origin }: { readonly text: string; readonly origin: 
             columns={valueColumns}
             rows={values}
             keyOf={({ key }) => key}
-            empty={<Empty title="No value fits.">Clear the filters to see all.</Empty>}
+            empty={<Empty title="No value matches.">Clear the filters to see all.</Empty>}
           />
           <Pager cursors={cursors} next={cursor} onCursors={setCursors} />
         </>

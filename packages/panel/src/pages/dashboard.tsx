@@ -30,7 +30,7 @@ export default function Dashboard() {
         <Link href="/__svc/admin">Panel</Link>
       </header>
       <main>
-        <Section title="Is it well?">
+        <Section title="Health">
           <Verdict />
         </Section>
         <Section title="Now">
@@ -52,7 +52,7 @@ export default function Dashboard() {
             <Objectives />
           </Section>
           {role !== 'tenant_admin' && (
-            <Section title="What changed lately">
+            <Section title="Recent changes">
               <ChangeList changes={changes} hasLinks={false} />
             </Section>
           )}

@@ -47,7 +47,7 @@ const reasons = [
 ] as const
 
 const following = [
-  ['yes', 'as they come'],
+  ['yes', 'on'],
   ['no', 'paused'],
 ] as const
 
@@ -113,10 +113,10 @@ export default function Flows() {
         title="Recorded requests"
         tools={
           <Filters label="Flows">
-            <TextFilter name="site" label="Id of a site" isWhole />
+            <TextFilter name="site" label="Site ID" isWhole />
             <ChoiceFilter name="reason" label="Recorded as" choices={reasons} />
             <ChoiceFilter name="time" label="Time" choices={times} />
-            <ChoiceFilter name="follow" label="New ones" choices={following} />
+            <ChoiceFilter name="follow" label="Live updates" choices={following} />
           </Filters>
         }
       >

@@ -27,7 +27,7 @@ const levels = [
 ] as const
 
 const following = [
-  ['yes', 'as they come'],
+  ['yes', 'on'],
   ['no', 'paused'],
 ] as const
 
@@ -120,9 +120,9 @@ export default function Logs() {
         tools={
           <Filters label="Logs">
             <ChoiceFilter name="level" label="Level" choices={levels} />
-            <TextFilter name="site" label="Id of a site" isWhole />
-            <TextFilter name="q" label="Text or id of a request" isWhole />
-            <ChoiceFilter name="follow" label="New ones" choices={following} />
+            <TextFilter name="site" label="Site ID" isWhole />
+            <TextFilter name="q" label="Text or request ID" isWhole />
+            <ChoiceFilter name="follow" label="Live updates" choices={following} />
           </Filters>
         }
       >
@@ -140,7 +140,7 @@ export default function Logs() {
                 rows={newestFirst(numbered(messages), numbered(rows))}
                 more={listed.more}
                 keyOf={({ text }) => text}
-                empty={<Empty title="No line fits.">The newest lines of all processes appear here as they are written.</Empty>}
+                empty={<Empty title="No line matches.">The newest lines of all processes appear here as they are written.</Empty>}
               />
             </>
           )}

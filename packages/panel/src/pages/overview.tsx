@@ -22,7 +22,7 @@ export default function Overview() {
   const { role } = useUser()
   return (
     <>
-      <Section title="Is it well?">
+      <Section title="Health">
         <Verdict />
         <TroubleList />
       </Section>
@@ -46,7 +46,7 @@ export default function Overview() {
           <Instance hasLinks />
         </Section>
         {role !== 'tenant_admin' && (
-          <Section title="What changed lately">
+          <Section title="Recent changes">
             <ChangeList changes={changes} hasLinks />
           </Section>
         )}

@@ -7,7 +7,7 @@ export interface PanelPage {
   readonly path: string
   readonly title: string
   /** Its place in the navigation; undefined: other pages lead to it. */
-  readonly group?: 'Now' | 'Serve' | 'Look' | 'Protect' | 'Run'
+  readonly group?: 'Now' | 'Serve' | 'Observe' | 'Protect' | 'Operate'
   /** The page above it, for the way back. */
   readonly parent?: string
   /** The lowest role that may read its data. @default "viewer" */
@@ -42,10 +42,10 @@ export const pages: readonly PanelPage[] = [
     isForTenants: false,
     load: () => import('./certificates.tsx'),
   },
-  { path: '/__svc/admin/traffic', title: 'Traffic', group: 'Look', load: () => import('./traffic.tsx') },
-  { path: '/__svc/admin/flows', title: 'Flows', group: 'Look', load: () => import('./flows.tsx') },
-  { path: '/__svc/admin/logs', title: 'Logs', group: 'Look', load: () => import('./logs.tsx') },
-  { path: '/__svc/admin/alerts', title: 'SLOs and alerts', group: 'Look', load: () => import('./alerts.tsx') },
+  { path: '/__svc/admin/traffic', title: 'Traffic', group: 'Observe', load: () => import('./traffic.tsx') },
+  { path: '/__svc/admin/flows', title: 'Flows', group: 'Observe', load: () => import('./flows.tsx') },
+  { path: '/__svc/admin/logs', title: 'Logs', group: 'Observe', load: () => import('./logs.tsx') },
+  { path: '/__svc/admin/alerts', title: 'SLOs and alerts', group: 'Observe', load: () => import('./alerts.tsx') },
   { path: '/__svc/admin/waf', title: 'WAF', group: 'Protect', load: () => import('./waf.tsx') },
   {
     path: '/__svc/admin/rate-limits',
@@ -74,15 +74,15 @@ export const pages: readonly PanelPage[] = [
   {
     path: '/__svc/admin/workers',
     title: 'Workers and hosts',
-    group: 'Run',
+    group: 'Operate',
     isForTenants: false,
     load: () => import('./workers.tsx'),
   },
-  { path: '/__svc/admin/tasks', title: 'Tasks', group: 'Run', isForTenants: false, load: () => import('./tasks.tsx') },
+  { path: '/__svc/admin/tasks', title: 'Tasks', group: 'Operate', isForTenants: false, load: () => import('./tasks.tsx') },
   {
     path: '/__svc/admin/plugins',
     title: 'Plugins',
-    group: 'Run',
+    group: 'Operate',
     role: 'super_admin',
     isForTenants: false,
     load: () => import('./plugins.tsx'),
@@ -90,7 +90,7 @@ export const pages: readonly PanelPage[] = [
   {
     path: '/__svc/admin/configuration',
     title: 'Configuration',
-    group: 'Run',
+    group: 'Operate',
     role: 'super_admin',
     isForTenants: false,
     load: () => import('./configuration.tsx'),

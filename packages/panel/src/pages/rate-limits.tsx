@@ -54,7 +54,7 @@ function columnsFor(api: Api, budget: number, reload: () => void): readonly Colu
     },
     {
       name: 'after',
-      title: 'May come again in',
+      title: 'Retry after',
       isFigure: true,
       cell: ({ retry_after_secs: secs }) => <Quantity value={secs} unit="secs" />,
     },

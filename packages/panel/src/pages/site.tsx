@@ -28,7 +28,7 @@ export default function Site() {
     setOperations((count) => count + 1)
     site.reload()
   }
-  if (id === '') return <Empty title="The address names no site.">Choose one on the page of the sites.</Empty>
+  if (id === '') return <Empty title="The address names no site.">Choose one on the page Sites.</Empty>
   return (
     <Loaded resource={site} doing={`load the site ${id}`} rows={8}>
       {(details) => (
@@ -71,8 +71,8 @@ function Facts({ site }: { readonly site: SiteDetails }) {
           <Status tone={toneOf(state)}>{state}</Status>
         </strong>
         <Link href={flowsPage(id, 'failed')}>Failed requests, last 5 minutes</Link>
-        <Link href={flowsPage(id, 'slow')}>Slow ones</Link>
-        <Link href={`/__svc/admin/logs?${new URLSearchParams({ site: id })}`}>Log</Link>
+        <Link href={flowsPage(id, 'slow')}>Slow requests</Link>
+        <Link href={`/__svc/admin/logs?${new URLSearchParams({ site: id })}`}>Logs</Link>
       </p>
       <dl class="facts">
         <div>
@@ -99,10 +99,10 @@ function Facts({ site }: { readonly site: SiteDetails }) {
         </div>
       </dl>
       <StatList label="Caches and isolates">
-        <Stat label="Pages (ISR)" value={cache.isr.entries} unit="count" />
-        <Stat label="Size of the pages" value={cache.isr.bytes} unit="bytes" />
-        <Stat label="Upstream responses" value={cache.proxy.entries} unit="count" />
-        <Stat label="Size of upstream responses" value={cache.proxy.bytes} unit="bytes" />
+        <Stat label="Cached pages (ISR)" value={cache.isr.entries} unit="count" />
+        <Stat label="Size of cached pages" value={cache.isr.bytes} unit="bytes" />
+        <Stat label="Cached upstream responses" value={cache.proxy.entries} unit="count" />
+        <Stat label="Size of cached responses" value={cache.proxy.bytes} unit="bytes" />
         <Stat label="Isolates" value={isolates.length} unit="count" />
       </StatList>
     </>

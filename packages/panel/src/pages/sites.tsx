@@ -76,7 +76,7 @@ export default function Sites() {
                     Add <code>[[sites]]</code> to the configuration and reload it, or run <code>svc add</code>.
                   </Empty>
                 ) : (
-                  <Empty title="No site fits the filters.">Clear them to see all.</Empty>
+                  <Empty title="No site matches the filters.">Clear them to see all.</Empty>
                 )
               }
             />

@@ -123,7 +123,7 @@ const runColumns: readonly Column<Run>[] = [
     sortBy: ({ duration_ms: duration }) => duration ?? -1,
     cell: ({ duration_ms: duration }) => <Quantity value={duration} unit="ms" />,
   },
-  { name: 'trigger', title: 'Begun by', cell: ({ trigger }) => trigger },
+  { name: 'trigger', title: 'Trigger', cell: ({ trigger }) => trigger },
   { name: 'detail', title: 'Detail', cell: ({ detail }) => <span title={detail}>{detail}</span>, isMinor: true },
 ]
 

@@ -58,7 +58,7 @@ export default function Traffic() {
         tools={
           <Filters label="Traffic">
             <ChoiceFilter name="window" label="Time" choices={windows} />
-            <TextFilter name="site" label="Id of a site" isWhole />
+            <TextFilter name="site" label="Site ID" isWhole />
           </Filters>
         }
       >

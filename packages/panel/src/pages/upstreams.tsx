@@ -54,7 +54,7 @@ function switchOf(api: Api, { group, server }: Member): Action {
     effect: down
       ? `Sends no more requests of ${group.name} to ${server.address}; ${counted(server.in_flight, 'request')} in flight go on. ${
           others === 0 ? 'No other server is left: requests get 502.' : `${counted(others, 'server')} remain.`
-        } It holds over reloads and restarts.`
+        } It survives reloads and restarts.`
       : `Sends requests of ${group.name} to ${server.address} again.`,
     run: async () => {
       const path = `/admin/api/upstreams/${encodeURIComponent(group.name)}/${encodeURIComponent(server.id)}`

@@ -42,13 +42,13 @@ function columnsFor(api: Api, reload: () => void): readonly Column<Login>[] {
   return [
     { name: 'user', title: 'User', sortBy: ({ username }) => username, cell: ({ username }) => username },
     { name: 'kind', title: 'Kind', sortBy: ({ kind }) => kind, cell: ({ kind }) => kind },
-    { name: 'issued', title: 'Begun', sortBy: ({ issued_at: at }) => at, cell: ({ issued_at: at }) => <Time at={at} /> },
-    { name: 'ends', title: 'Ends', sortBy: ({ expires_at: at }) => at, cell: ({ expires_at: at }) => <Time at={at} /> },
+    { name: 'issued', title: 'Issued', sortBy: ({ issued_at: at }) => at, cell: ({ issued_at: at }) => <Time at={at} /> },
+    { name: 'ends', title: 'Expires', sortBy: ({ expires_at: at }) => at, cell: ({ expires_at: at }) => <Time at={at} /> },
     { name: 'address', title: 'Address', cell: ({ address }) => address, isMinor: true },
-    { name: 'agent', title: 'Program', cell: ({ user_agent: agent }) => <span title={agent}>{agent}</span>, isMinor: true },
+    { name: 'agent', title: 'User agent', cell: ({ user_agent: agent }) => <span title={agent}>{agent}</span>, isMinor: true },
     {
       name: 'end',
-      title: 'Access',
+      title: 'Action',
       isAction: true,
       cell: ({ jti, kind, username }) => (
         <ActionButton

@@ -67,7 +67,7 @@ function setMode(api: Api, mode: Mode): Action {
   return {
     label: `Set mode ${mode}`,
     isDestructive: mode === 'off',
-    effect: `${effects[mode]} In all workers at once, over restarts.`,
+    effect: `${effects[mode]} On all workers at once; it survives restarts.`,
     run: async () => {
       await api.send('PUT', '/admin/api/waf/mode', { mode })
       return `The mode is ${mode}.`
@@ -202,7 +202,7 @@ function Events() {
       title="Requests that matched"
       tools={
         <Filters label="Events">
-          <TextFilter name="site" label="Id of a site" isWhole />
+          <TextFilter name="site" label="Site ID" isWhole />
           <TextFilter name="rule" label="Rule or pack" isWhole />
           <ChoiceFilter name="action" label="Effect" choices={actions} />
         </Filters>

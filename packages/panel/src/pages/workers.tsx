@@ -66,7 +66,7 @@ function restartOne(api: Api, { id, connections }: Process): Action {
   const effect =
     connections === undefined
       ? 'Requests in flight end first.'
-      : `It has ${counted(connections, 'connection')}, which end or move.`
+      : `It has ${counted(connections, 'connection')}, which drain first.`
   return {
     label: `Restart ${id}`,
     isDestructive: true,

@@ -170,7 +170,7 @@ export function Releases({ site: { id, hostnames }, operations, onDone }: Releas
   const liveSince = releases.data?.rows.find(({ live }) => live)?.created_at ?? ''
   const columns: readonly Column<SiteRelease>[] = [
     { name: 'id', title: 'Release', cell: (release) => <code title={release.source}>{release.id}</code> },
-    { name: 'created', title: 'Made', sortBy: ({ created_at: at }) => at, cell: ({ created_at: at }) => <Time at={at} /> },
+    { name: 'created', title: 'Created', sortBy: ({ created_at: at }) => at, cell: ({ created_at: at }) => <Time at={at} /> },
     {
       name: 'state',
       title: 'State',
