@@ -50,6 +50,16 @@ export interface HostSpec extends Pick<GenerationSpec, 'generation' | 'sites' | 
 }
 
 /**
+ * Returns the part of a generation for render hosts that run these sites: no section that may hold a secret, since code of a site
+ * that escapes from its isolate can read all of their memory.
+ */
+export function hostSpecOf(spec: GenerationSpec, sites: readonly SiteConfig[]): HostSpec {
+  const { generation, moduleDir, loopToken, listen } = spec
+  const { render, cache, scaling, logging } = spec.config
+  return { generation, moduleDir, loopToken, listen, sites, config: { render, cache, scaling, logging } }
+}
+
+/**
  * A generation as it goes to a worker. A thousand servers of vhost files are a hundred thousand small objects, which take half a
  * second to come out of a message, all at once; as texts they come at once and are read in slices.
  */
@@ -93,23 +103,4 @@ export async function unpackGeneration(
   known.clear()
   for (const [index, server] of servers.entries()) known.set(texts[index] ?? '', server)
   return { ...rest, web: { servers, ...web } }
-}
-
-/** The part of a generation that concerns a render host: it serves no request, and neither vhost files nor plugins affect rendering. */
-export function withoutWeb(spec: GenerationSpec): GenerationSpec {
-  return {
-    ...spec,
-    web: {
-      servers: [],
-      upstreams: [],
-      maps: [],
-      computed: [],
-      limitZones: [],
-      typeTables: [],
-      recordsUpstreams: false,
-      recordsBodies: false,
-    },
-    tls: {},
-    plugins: undefined,
-  }
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type GenerationSpec, type KnownServers, packGeneration, unpackGeneration, withoutWeb } from '@svc/protocol'
+import { type GenerationSpec, hostSpecOf, type KnownServers, packGeneration, unpackGeneration } from '@svc/protocol'
 
 const server = (site: string) => ({ site, names: [{ kind: 'name', name: site }], rewrites: [], certificate: undefined })
 
 function specWith(sites: readonly string[]): GenerationSpec {
   const web = { servers: sites.map(server), upstreams: [{ name: 'u' }], maps: [{ variable: 'm' }] }
-  return { generation: 3, sites: [{ id: 'a' }], tls: { x: {} }, web } as unknown as GenerationSpec
+  const config = { admin: {}, redis: {}, render: {}, server: {} }
+  return { generation: 3, config, sites: [{ id: 'a' }], tls: { x: {} }, web } as unknown as GenerationSpec
 }
 
 test('a generation comes out as it went in', async () => {
@@ -42,8 +43,9 @@ test('others have their turn while many servers are unpacked', async () => {
   assert.ok(turns > 1)
 })
 
-test('a render host hears nothing of vhost files and certificates', () => {
-  const spec = withoutWeb(specWith(['a']))
-  assert.deepEqual([spec.tls, spec.generation], [{}, 3])
-  assert.deepEqual(Object.values(spec.web).flat().filter(Boolean), [])
+test('a render host hears nothing of vhost files, certificates, plugins, and users', () => {
+  const spec = hostSpecOf(specWith(['a']), [])
+  assert.deepEqual(Object.keys(spec).sort(), ['config', 'generation', 'listen', 'loopToken', 'moduleDir', 'sites'])
+  assert.deepEqual(Object.keys(spec.config).sort(), ['cache', 'logging', 'render', 'scaling'])
+  assert.equal(spec.generation, 3)
 })

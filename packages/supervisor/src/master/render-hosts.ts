@@ -9,13 +9,19 @@ import {
   type RunningHost,
   SupervisorError,
 } from '@svc/processes'
-import { type GenerationSpec, type HostEndpoint, type SiteSurvey, type StatusReport, withoutWeb } from '@svc/protocol'
+import {
+  type GenerationSpec,
+  type HostEndpoint,
+  type HostSpec,
+  hostSpecOf,
+  type SiteSurvey,
+  type StatusReport,
+} from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { HostFleet, type HostFleetOptions } from '../fleet/host-fleet.ts'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { OwnSites, type OwnSitesOptions } from '../own-site/own-sites.ts'
-import { unitSpec } from '../own-site/site-files.ts'
 
 /** Options of `RenderHosts`. */
 export interface RenderHostsOptions {
@@ -32,8 +38,11 @@ export function sharedSites({ sites }: Pick<GenerationSpec, 'sites'>): SiteConfi
 }
 
 /** Returns the generation for the shared hosts: without the sites that have a process of their own. */
-function sharedSpec(spec: GenerationSpec): GenerationSpec {
-  return { ...withoutWeb(spec), sites: spec.sites.filter((site) => site.process !== 'own') }
+function sharedSpec(spec: GenerationSpec): HostSpec {
+  return hostSpecOf(
+    spec,
+    spec.sites.filter((site) => site.process !== 'own'),
+  )
 }
 
 /** Time to scan, compile and load a large site on a busy machine. */
@@ -48,7 +57,7 @@ export async function tryOut(hosts: RenderHosts, spec: GenerationSpec, site: Sit
   const [first, ...others] = hosts.shared.running.filter(({ id }) => serving.has(id))
   if (first === undefined) throw new SupervisorError('SUP_NOT_READY', `no render host serves ${site.id} at the moment; try again`)
   const ask = async ({ id, peer }: RunningHost) => {
-    const call = peer.call('tryOut', { spec: unitSpec(spec, site) }, { timeoutMs: TRY_TIMEOUT_MS })
+    const call = peer.call('tryOut', { spec: hostSpecOf(spec, [site]) }, { timeoutMs: TRY_TIMEOUT_MS })
     return await namingLost(call, () => hosts.noteInFlight(id, [site.id]))
   }
   const survey = await ask(first)

@@ -7,6 +7,7 @@ import { SupervisorError, siteSocket, unitsSocket } from '@svc/processes'
 import {
   type GenerationSpec,
   type HostEndpoint,
+  hostSpecOf,
   type LogBatch,
   PRODUCT_VERSION,
   type PurgeOutcome,
@@ -17,7 +18,7 @@ import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { RelayHandler } from '../instances/relay-scripts.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { AttachedUnit, orderOfSite } from './attached-unit.ts'
-import { SiteFiles, unitSpec } from './site-files.ts'
+import { SiteFiles } from './site-files.ts'
 import { UnitMetrics } from './unit-metrics.ts'
 import { type Introduction, type UnitHandlers, type UnitPeer, UnitServer } from './unit-server.ts'
 
@@ -144,7 +145,7 @@ export class OwnSites {
   /** Has all units build a generation. A unit that fails to does not block the reload. */
   async prepare(spec: GenerationSpec): Promise<void> {
     const { prepareTimeoutMs } = this.#options.timings
-    await this.#each(spec, (unit, site) => unit.prepare(unitSpec(spec, site), prepareTimeoutMs))
+    await this.#each(spec, (unit, site) => unit.prepare(hostSpecOf(spec, [site]), prepareTimeoutMs))
   }
 
   abandon(generation: number): void {
@@ -171,7 +172,7 @@ export class OwnSites {
     }
     await this.#each(spec, async (unit, site) => {
       // It has connected while the others prepared.
-      if (unit.prepared !== generation) await unit.prepare(unitSpec(spec, site), prepareTimeoutMs)
+      if (unit.prepared !== generation) await unit.prepare(hostSpecOf(spec, [site]), prepareTimeoutMs)
       await unit.peer.call('commit', { generation }, { timeoutMs })
       unit.generation = generation
     })
@@ -253,7 +254,7 @@ export class OwnSites {
   #specFor(unit: AttachedUnit) {
     const spec = this.#options.target()
     const site = ownSites(spec).find(({ id }) => id === unit.site.id)
-    if (site !== undefined) return unitSpec(spec, site)
+    if (site !== undefined) return hostSpecOf(spec, [site])
     throw new SupervisorError('SUP_UNKNOWN_SITE', `the site "${unit.site.id}" has no process of its own any more`)
   }
 

@@ -4,18 +4,11 @@ import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
 import { codeOf, Gate, replaceFile } from '@svc/core'
 import { readPrivate, siteFilePath, siteFilesDir, siteSocket } from '@svc/processes'
-import { type GenerationSpec, type HostSpec, type SiteFile, siteFile } from '@svc/protocol'
+import { type GenerationSpec, hostSpecOf, type SiteFile, siteFile } from '@svc/protocol'
 
 const PRIVATE_DIRECTORY = 0o700
 const TOKEN_BYTES = 32
 const TOKEN_CHARS = Buffer.alloc(TOKEN_BYTES).toString('base64url').length
-
-/** Returns the part of a generation for the unit of a site: that site alone, and no section that may hold a secret. */
-export function unitSpec(spec: GenerationSpec, site: SiteConfig): HostSpec {
-  const { generation, moduleDir, loopToken, listen } = spec
-  const { render, cache, scaling, logging } = spec.config
-  return { generation, moduleDir, loopToken, listen, sites: [site], config: { render, cache, scaling, logging } }
-}
 
 /** Returns the token of an earlier master's file, so that a unit survives a restart of the master. */
 async function keptToken(path: string): Promise<string | undefined> {
@@ -66,7 +59,7 @@ export class SiteFiles {
       token,
       socket: siteSocket(this.#runDir, site.id),
       ownDirectories: [server.state_dir, server.run_dir, cache.dir, spec.moduleDir],
-      spec: unitSpec(spec, site),
+      spec: hostSpecOf(spec, [site]),
     }
     await replaceFile(path, `${JSON.stringify(content)}\n`)
     this.#tokens.set(site.id, token)
