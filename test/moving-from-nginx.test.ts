@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Child, requireProgram, startServer, svcCommand, tempDir, writeFiles } from '@svc/testkit'
+import { type Machine, startMachine } from './guide/machine.ts'
+import { blocksOf, readPage } from './guide/page.ts'
 import { freePlaces } from './nginx/differential.ts'
 
 const shop = (www: string, address: string) => `map $arg_lang $language { default en; de de; }
@@ -112,4 +115,76 @@ test("Debian's nginx files are imported and served as nginx serves them, and com
   writeFiles(dir, { requests: 'DELETE http://shop.test/\n' })
   const unsafe = await svc(t, dir, ['vhosts', 'compare', conf, '--against', `http://${theirs}`, ...options])
   assert.deepEqual([unsafe.code, unsafe.stdout], [64, ''], unsafe.stderr)
+})
+
+const PAGE = 'moving-from-nginx.md'
+/** Commands of the page that need the machine itself. */
+const ELSEWHERE = /^(?:apt|chgrp|certbot) /
+
+/** Debian's files as installed and those that the page shows, with the certificate and the files of the shop. */
+function writeMachine({ root, placed }: Machine): void {
+  const nginx = join(root, 'etc/nginx')
+  mkdirSync(nginx)
+  for (const name of ['mime.types', 'fastcgi.conf', 'fastcgi_params', 'proxy_params', 'snippets', 'sites-available']) {
+    cpSync(join('/etc/nginx', name), join(nginx, name), { recursive: true })
+  }
+  const main = readFileSync('/etc/nginx/nginx.conf', 'utf8')
+    .replace(/^user .*;$/m, 'user root;')
+    .replaceAll('/var/log/nginx', join(root, 'log'))
+    .replaceAll('/run/nginx.pid', join(root, 'nginx.pid'))
+  const [, shop = ''] = /^```nginx\n([\s\S]*?)^```$/m.exec(readPage(PAGE)) ?? []
+  // This test has addresses of IPv4 alone.
+  const onOwn = (text: string) => placed(text.replaceAll(/^\s*listen \[::\].*\n/gm, ''))
+  writeFiles(root, {
+    'log/made': '',
+    'etc/nginx/nginx.conf': placed(main),
+    'etc/nginx/conf.d/none.conf': '',
+    'etc/nginx/sites-enabled/default': onOwn(readFileSync('/etc/nginx/sites-available/default', 'utf8')),
+    'etc/nginx/sites-enabled/shop': onOwn(shop),
+    'var/www/html/index.html': `<p>${'the stock site '.repeat(20)}</p>\n`,
+    'var/www/shop/index.html': `<h1>Shop</h1><p>${'goods '.repeat(50)}</p>\n`,
+    'var/www/shop/site.css': 'body { color: black }\n',
+    'var/www/shop/missing.html': `<p>${'not here '.repeat(20)}</p>\n`,
+    'etc/letsencrypt/archive/shop.example.org/README': '',
+  })
+  const live = join(root, 'etc/letsencrypt/live/shop.example.org')
+  mkdirSync(live, { recursive: true })
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'privkey.pem']
+  const names = ['-subj', '/CN=shop.example.org', '-addext', 'subjectAltName=DNS:shop.example.org']
+  execFileSync('openssl', ['req', '-x509', ...key, '-days', '9', '-out', 'fullchain.pem', ...names], {
+    cwd: live,
+    stdio: 'ignore',
+  })
+  cpSync(join(live, 'fullchain.pem'), join(live, 'chain.pem'))
+}
+
+/** Output that the page promises, by the command that prints it. */
+const PROMISED: Readonly<Record<string, RegExp>> = {
+  'svc vhosts import /etc/nginx/nginx.conf': /shop\.example\.org/,
+  'svc sites': /shop\.example\.org/,
+  'svc vhosts compare /root/trial/nginx.conf --against http://127.0.0.1:80': /^[1-9]\d+ requests, 0 with differences$/m,
+  'svc vhosts compare /root/trial/nginx.conf --against https://127.0.0.1:443': /^[1-9]\d+ requests, 0 with differences$/m,
+  'curl -s http://shop.example.org/hello': /^hello$/m,
+  'curl -s --cacert /etc/letsencrypt/live/shop.example.org/chain.pem https://shop.example.org/': /<h1>Shop<\/h1>/,
+  'curl -sI http://shop.example.org/hello': /^x-served-by: svc/im,
+}
+
+test('each command of the page on moving a machine does what the page says, there and back', async (t) => {
+  const needed = (['nginx', 'openssl', 'curl'] as const).map((name) => requireProgram(t, name))
+  if (needed.includes(undefined)) return
+  const machine = await startMachine(t)
+  writeMachine(machine)
+  t.after(() => machine.stopNginx())
+  assert.equal((await machine.run('systemctl start nginx')).code, 0)
+  const ran = new Set<string>()
+  for (const { commands } of blocksOf(readPage(PAGE))) {
+    for (const command of commands.filter((one) => !ELSEWHERE.test(one))) {
+      const { text, code } = await machine.run(command)
+      assert.equal(code, 0, `${command}\n${text}`)
+      assert.match(text, PROMISED[command] ?? /^/, command)
+      ran.add(command)
+    }
+  }
+  const lost = Object.keys(PROMISED).filter((command) => !ran.has(command))
+  assert.deepEqual(lost, [], 'commands that are no longer on the page')
 })

@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { PROCESS_WAIT_MS, repositoryRoot, svcCommand, tempDir, waitFor } from '@svc/testkit'
 
-/** Free ports in place of 80, 443, 8080, and 3000, where an upstream listens. */
-type Ports = Readonly<Record<'http' | 'first' | 'https' | 'upstream', number>>
+/** Free ports in place of 80, 443, 8080, 8443, and 3000, where an upstream listens. */
+type Ports = Readonly<Record<'http' | 'first' | 'https' | 'trial' | 'upstream', number>>
 
 /** A directory tree with the paths of a machine, where the package has been installed and its unit runs. */
 export interface Machine {
   /** Directory that stands for the root of the machine. */
   readonly root: string
+  /** Puts the paths and addresses of this machine in place of those of a page. */
+  placed(text: string): string
+  /** Ends an nginx that was started by `systemctl`. */
+  stopNginx(): void
   /** Runs a command in a shell that all commands share. @returns its output and exit code */
   run(command: string): Promise<{ readonly text: string; readonly code: number }>
 }
@@ -46,6 +50,16 @@ function writePrograms(bin: string, root: string, ports: Ports): void {
     'systemctl',
     `pid=$(cat ${root}/unit.pid 2>/dev/null)
 stop() { [ -z "$pid" ] || { kill "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; rm -f ${root}/unit.pid; }; }
+case $* in
+  'disable --now nginx')
+    pid=$(cat ${root}/nginx.pid)
+    kill -QUIT "$pid"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+    exit ;;
+  'enable --now nginx' | 'start nginx') exec nginx -p ${root} -e stderr -c ${root}/etc/nginx/nginx.conf ;;
+  'enable svc') exit ;;
+  'disable --now svc') stop; exit ;;
+esac
 start() {
   : > "$UNIT_LOG"
   setsid ${svcCommand} serve >> "$UNIT_LOG" 2>&1 &
@@ -66,12 +80,20 @@ esac
 /** Replaces the paths and addresses of a machine by those of the test. */
 function placed(command: string, root: string, ports: Ports): string {
   return command
-    .replaceAll(/(?<![\w/.-])\/(etc\/svc|srv|var\/lib\/svc|root)(?=[/\s"'*;.]|$)/gm, `${root}/$1`)
+    .replaceAll(
+      /(?<![\w/.-])\/(etc\/svc|etc\/nginx|etc\/letsencrypt|srv|var\/www|var\/lib\/svc|root)(?=[/\s"'*;.]|$)/gm,
+      `${root}/$1`,
+    )
+    .replaceAll(/(?<=s\|)\/(root\/trial|etc\/nginx)\/\|\/(etc\/nginx)\/\|/g, `${root}/$1/|${root}/$2/|`)
     .replaceAll(/-C \/(?=\s|$)/g, `-C ${root}`)
     .replaceAll(/0\.0\.0\.0:80(?!\d)/g, `127.0.0.1:${ports.http}`)
     .replaceAll('127.0.0.1:3000', `127.0.0.1:${ports.upstream}`)
     .replaceAll('0.0.0.0:443', `127.0.0.1:${ports.https}`)
-    .replaceAll('listen 80;', `listen 127.0.0.1:${ports.http};`)
+    .replaceAll(/listen 80(?!\d)/g, `listen 127.0.0.1:${ports.http}`)
+    .replaceAll(/listen 443(?!\d)/g, `listen 127.0.0.1:${ports.https}`)
+    .replaceAll(/http:\/\/127\.0\.0\.1:80(?!\d)/g, `http://127.0.0.1:${ports.http}`)
+    .replaceAll(/https:\/\/127\.0\.0\.1:443(?!\d)/g, `https://127.0.0.1:${ports.https}`)
+    .replaceAll('listen 127.0.0.1:8443', `listen 127.0.0.1:${ports.trial}`)
     .replaceAll(/(listen(?: = ")? ?)127\.0\.0\.1:8080/g, `$1127.0.0.1:${ports.first}`)
 }
 
@@ -85,8 +107,8 @@ async function startUpstream(t: TestContext): Promise<number> {
 
 async function startTree(t: TestContext) {
   const root = tempDir(t, 'guide')
-  const [first = 0, http = 0, https = 0] = await freePorts(3)
-  const ports = { first, http, https, upstream: await startUpstream(t) }
+  const [first = 0, http = 0, https = 0, trial = 0] = await freePorts(4)
+  const ports = { first, http, https, trial, upstream: await startUpstream(t) }
   for (const dir of ['etc/svc', 'root', 'srv', 'var/lib/svc', 'var/cache/svc', 'run/svc']) {
     mkdirSync(join(root, dir), { recursive: true, mode: 0o700 })
   }
@@ -118,6 +140,11 @@ export async function startMachine(t: TestContext): Promise<Machine> {
   shell.stdin.write('exec 2>&1\n')
   return {
     root,
+    placed: (text) => placed(text, root, ports),
+    stopNginx: () => {
+      const file = join(root, 'nginx.pid')
+      if (existsSync(file)) process.kill(Number(readFileSync(file, 'utf8')))
+    },
     run: async (command) => {
       const mark = `--- ${++count} `
       output = ''
