@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import cluster from 'node:cluster'
 import { Readable } from 'node:stream'
-import type { Handlers } from '@svc/core'
+import { CHILD_FLAGS, type Handlers } from '@svc/core'
 import { hostMethods, hostParentMethods, masterMethods, workerMethods } from '@svc/protocol'
 import { SupervisedProcess } from './supervised-process.ts'
 
@@ -12,7 +12,7 @@ export type HostProcess = SupervisedProcess<typeof hostParentMethods, typeof hos
  * A worker or host keeps one core busy, and there are as many as cores: helper threads of the collector would only compete. With
  * most other flags of V8 Node recompiles its own modules at each start; a worker sets its flags itself.
  */
-const COMMON_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc']
+const COMMON_FLAGS = [...CHILD_FLAGS, '--single-threaded-gc']
 /**
  * isolated-vm requires the first. V8 sizes the young generation of an isolate by its memory limit; without the others large
  * pages take two to four times as long.

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { CHILD_FLAGS } from '@svc/core'
 
 /** Of util-linux; a fixed path, because the programs of a service should not depend on its PATH. */
 export const SETPRIV = '/usr/bin/setpriv'
 /** The kernel ends the process by this signal when the thread that started it ends: PR_SET_PDEATHSIG of prctl(2). */
 const PARENT_DEATH = ['--pdeathsig', 'KILL']
 /** Enough for a site at the limits of a scan, and for modules at the limit of their size. */
-const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc', '--max-old-space-size=512']
+const NODE_FLAGS = [...CHILD_FLAGS, '--single-threaded-gc', '--max-old-space-size=512']
 const TRIAL_TIMEOUT_MS = 2_000
 
 /** Options of `fork` for a scan process, and its arguments. */

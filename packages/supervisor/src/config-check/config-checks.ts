@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { Gate, messageOf, withDeadline } from '@svc/core'
+import { CHILD_FLAGS, Gate, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { type ConfigVerdict, configVerdict } from '@svc/protocol'
 import type { CheckRequest } from './check-config-text.ts'
@@ -8,7 +8,7 @@ import type { CheckRequest } from './check-config-text.ts'
 const LIMIT_MS = 20_000
 /** Checks that may wait for the one in progress. */
 const MAX_WAITING = 8
-const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--max-old-space-size=256']
+const EXEC_ARGV = [...CHILD_FLAGS, '--max-old-space-size=256']
 
 /** Options of `ConfigChecks`. */
 interface CheckOptions extends Pick<CheckRequest, 'source'> {

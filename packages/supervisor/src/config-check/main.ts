@@ -2,6 +2,8 @@
 // without an end, or a slow one, holds up nothing but this process.
 import { type CheckRequest, checkConfigText } from './check-config-text.ts'
 
+// It concerns the log files of the server, and may be sent to all of its processes.
+process.on('SIGUSR1', () => undefined)
 process.once('message', (request: CheckRequest) => {
   void checkConfigText(request).then((verdict) => process.send?.(verdict, () => process.disconnect()))
 })

@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { FileHandle } from 'node:fs/promises'
-import { Gate, guard, messageOf, withDeadline } from '@svc/core'
+import { CHILD_FLAGS, Gate, guard, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { UnpackRequest } from './unpack-release.ts'
 
 const LIMIT_MS = 240_000
 const MAX_FILES = 100_000
-const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--max-old-space-size=256']
+const EXEC_ARGV = [...CHILD_FLAGS, '--max-old-space-size=256']
 const reply = guard.object({ sha256: guard.optional(guard.string), problem: guard.optional(guard.string) })
 
 interface Unpacked extends Pick<UnpackRequest, 'directory' | 'maxBytes'> {
