@@ -66,7 +66,7 @@ export async function bundleTests({ root, entries, modules, outDir }) {
     bundle: true,
     splitting: true,
     sourcemap: true,
-    // Each process reads the maps of all that it loads.
+    // The sources are there.
     sourcesContent: false,
     platform: 'node',
     target: 'node22',

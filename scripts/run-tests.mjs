@@ -10,6 +10,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { sourcePositions } from './source-positions.mjs'
 import { bundleDir, testPlan } from './test-plan.mjs'
 import { codeCacheDir, warmCodeCache } from './warm-code-cache.mjs'
 
@@ -74,7 +75,7 @@ const times = new URL('./test-times.mjs', import.meta.url).href
 function runFiles(files, concurrency) {
   const failed = new Set()
   const { promise, resolve } = Promise.withResolvers()
-  run({ files, concurrency, timeout: FILE_TIMEOUT_MS, execArgv: ['--enable-source-maps', '--import', times] })
+  run({ files, concurrency, timeout: FILE_TIMEOUT_MS, execArgv: ['--import', times] })
     // A process that was killed has no summary.
     .on('test:fail', ({ file }) => files.includes(file) && failed.add(file))
     .on('test:summary', (summary) => {
@@ -84,6 +85,7 @@ function runFiles(files, concurrency) {
         if (!summary.success) failed.add(summary.file)
       }
     })
+    .compose(sourcePositions())
     .compose(spec)
     .pipe(process.stdout, { end: false })
   return promise
