@@ -51,6 +51,11 @@ const secureServers = (dir: string) => {
     server(1, 'listed.test', `${ec} ssl_ciphers ECDHE-ECDSA-CHACHA20-POLY1305;`),
     server(1, '*.wild.test', `${rsa} ssl_ciphers "TLS_AES_128_GCM_SHA256 AES128-GCM-SHA256,ECDHE-RSA-AES256-GCM-SHA384";`),
     server(1, 'both-listed.test', `${ec} ${rsa} ssl_ciphers HIGH:!CHACHA20:!AES128:!aNULL;`),
+    server(
+      1,
+      'locked.test',
+      `ssl_certificate ${dir}/client.pem; ssl_certificate_key ${dir}/locked.key; ssl_password_file ${dir}/passwords;`,
+    ),
     server(1, 'rejected.test both.test', 'ssl_reject_handshake on;'),
     server(3, 'known.test', `${ec}`),
     `server { listen {on3} ssl default_server; svc_engine node; svc_site none; ssl_protocols TLSv1.2 TLSv1.3; ssl_reject_handshake on; }`,
@@ -232,7 +237,7 @@ test('connections with TLS are made as with nginx, to upstreams and by clients',
     names.map((target) => ({ target })),
   )
   const handshakes = [
-    ...['both.test', 'listed.test', 'a.wild.test', 'both-listed.test', 'rejected.test', 'unknown.test'].map(
+    ...['both.test', 'listed.test', 'a.wild.test', 'both-listed.test', 'locked.test', 'rejected.test', 'unknown.test'].map(
       (name) => [1, name] as const,
     ),
     ...['known.test', 'unknown.test', ''].map((name) => [3, name] as const),

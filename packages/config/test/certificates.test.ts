@@ -230,6 +230,17 @@ test('an encrypted key, a directory, a pipe and an endless file are reported wit
     assert.ok(pem.includes(text))
     writeFileSync(encrypted, pem)
     assert.equal(await faultOf({ key: encrypted }), `key: ${encrypted} is encrypted`)
+    const passwords = join(dir, 'passwords')
+    const withPasswords = { ...files, key: encrypted, passwords }
+    assert.equal(await faultOf(withPasswords), `key: cannot read ${passwords}`)
+    writeFileSync(passwords, 'wrong\nwrong too\n')
+    const none = `key: ${encrypted} is encrypted, and no line of ${passwords} is its passphrase`
+    assert.equal(await faultOf(withPasswords), none)
+    writeFileSync(passwords, 'wrong\r\nsecret\r\n')
+    const read = await readCertificate(withPasswords)
+    assert.ok(!Array.isArray(read))
+    assert.equal(read.keyPem, plain.export({ type: 'pkcs8', format: 'pem' }))
+    rmSync(passwords)
   }
   assert.equal(await faultOf({ cert: dir }), `cert: ${dir} is not a file`)
   const pipe = join(dir, 'pipe')

@@ -2,14 +2,14 @@ import { formatPlace, type Place, plainHostnames, type WebSpec } from '@svc/vhos
 import type { Config } from '../schema/types.ts'
 import type { Finding } from '../values/finding.ts'
 import { formatPath } from '../values/key-path.ts'
-import { type CertificateFiles, certificateKey } from './read-certificate.ts'
+import { type CertificateFile, type CertificateFiles, certificateKey } from './read-certificate.ts'
 
 /** A place of the configuration that names a certificate. */
 export interface CertificateUse extends CertificateFiles {
   /** Host names that it is meant for there; []: those in the certificate itself. */
   readonly names: readonly string[]
   /** The place that names each file: a key of the configuration, or a place of a vhost file. */
-  readonly at: Readonly<Record<keyof CertificateFiles, Finding['path'] | Place>>
+  readonly at: Readonly<Record<CertificateFile, Finding['path'] | Place>>
 }
 
 /** Returns true if it is of a vhost file. */

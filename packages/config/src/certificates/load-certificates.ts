@@ -6,6 +6,7 @@ import type { Finding } from '../values/finding.ts'
 import { type CertificateUse, certificateUses, isPlace } from './certificate-uses.ts'
 import {
   type CertificateFault,
+  type CertificateFile,
   type CertificateFiles,
   certificateKey,
   type LoadedCertificate,
@@ -64,7 +65,8 @@ async function readEach(uses: readonly CertificateUse[]): Promise<Map<string, Re
   const read = new Map<string, Read>()
   const next = waiting.entries()
   const work = async () => {
-    for (const [key, { cert, key: keyFile }] of next) read.set(key, await readCertificate({ cert, key: keyFile }))
+    for (const [key, { cert, key: keyFile, passwords }] of next)
+      read.set(key, await readCertificate({ cert, key: keyFile, passwords }))
   }
   await Promise.all(Array.from({ length: MAX_PARALLEL }, work))
   return read
@@ -139,7 +141,7 @@ function nothingToServe({ server, tls }: Config, uses: readonly CertificateUse[]
   return [{ path: ['server', 'listen_tls'], message: 'no certificate is configured', hint }]
 }
 
-function directiveOf(file: keyof CertificateFiles): string {
+function directiveOf(file: CertificateFile): string {
   return file === 'cert' ? 'ssl_certificate' : 'ssl_certificate_key'
 }
 

@@ -6,7 +6,12 @@ import { codeOf, messageOf, readBounded, whyUnreadable } from '@svc/core'
 export interface CertificateFiles {
   readonly cert: string
   readonly key: string
+  /** File with passphrases of the key, one in each line. Undefined: the key must not be encrypted. */
+  readonly passwords?: string | undefined
 }
+
+/** One of the two files. */
+export type CertificateFile = 'cert' | 'key'
 
 /** Names a pair of files. */
 export function certificateKey({ cert, key }: CertificateFiles): string {
@@ -33,7 +38,7 @@ export interface LoadedCertificate extends CertificateFiles {
 /** The reason why a certificate is unusable. */
 export interface CertificateFault {
   /** Which of the two files is to blame. */
-  readonly file: keyof CertificateFiles
+  readonly file: CertificateFile
   readonly message: string
   readonly hint?: string
   /** There is no such file. */
@@ -50,12 +55,15 @@ const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const KEY_TYPES = new Set<string>(['rsa', 'rsa-pss', 'ec', 'ed25519'])
 /** A chain with its key has some kilobytes. */
 const MAX_FILE_BYTES = 1024 * 1024
+/** Each wrong passphrase costs a derivation of a key. */
+const MAX_PASSWORDS = 64
+const MAX_PASSWORD_BYTES = 64 * 1024
 
 function isFault(value: object): value is CertificateFault {
   return 'file' in value
 }
 
-async function readText(files: CertificateFiles, file: keyof CertificateFiles): Promise<string | CertificateFault> {
+async function readText(files: CertificateFiles, file: CertificateFile): Promise<string | CertificateFault> {
   try {
     const info = await stat(files[file])
     if (!info.isFile()) return { file, message: `${files[file]} is not a file` }
@@ -75,12 +83,7 @@ const CONTENTS = {
   key: { what: 'private key', mark: /^-----BEGIN (?:\w+ )*PRIVATE KEY-----/m },
 } as const
 
-function parse<T>(
-  files: CertificateFiles,
-  file: keyof CertificateFiles,
-  text: string,
-  act: (text: string) => T,
-): T | CertificateFault {
+function parse<T>(files: CertificateFiles, file: CertificateFile, text: string, act: (text: string) => T): T | CertificateFault {
   try {
     return act(text)
   } catch (error) {
@@ -112,10 +115,25 @@ function mismatch(files: CertificateFiles, chain: readonly X509Certificate[], ke
   return { file: 'key', message: `${files.key} does not match the certificate ${files.cert}`, ...hint }
 }
 
-function keyOf(files: CertificateFiles, text: string): KeyObject | CertificateFault {
+async function keyOf(files: CertificateFiles, text: string): Promise<KeyObject | CertificateFault> {
   if (!ENCRYPTED_KEY.test(text)) return parse(files, 'key', text, createPrivateKey)
+  if (files.passwords !== undefined) return decryptedKey(files, files.passwords, text)
   const hint = `the server cannot ask for its passphrase; decrypt it with: openssl pkey -in ${files.key} -out <a file that only the server may read>`
   return { file: 'key', message: `${files.key} is encrypted`, hint }
+}
+
+/** As in nginx, the first passphrase that fits counts. */
+async function decryptedKey(files: CertificateFiles, passwords: string, text: string): Promise<KeyObject | CertificateFault> {
+  const read = await readBounded(passwords, MAX_PASSWORD_BYTES)
+  if (!read.ok) return { file: 'key', message: `cannot read ${passwords}`, hint: read.why }
+  for (const passphrase of read.bytes.toString('utf8').split(/\r?\n/).slice(0, MAX_PASSWORDS)) {
+    try {
+      return createPrivateKey({ key: text, passphrase })
+    } catch {
+      // Another line may have the right one.
+    }
+  }
+  return { file: 'key', message: `${files.key} is encrypted, and no line of ${passwords} is its passphrase` }
 }
 
 /** Returns the reason why a key cannot be used in a handshake. */
@@ -130,7 +148,7 @@ function flawOf({ asymmetricKeyType: type, asymmetricKeyDetails: details = {} }:
 export async function readCertificate(files: CertificateFiles): Promise<LoadedCertificate | CertificateFault[]> {
   const [certText, keyText] = await Promise.all([readText(files, 'cert'), readText(files, 'key')])
   const chain = typeof certText === 'string' ? parse(files, 'cert', certText, chainOf) : certText
-  const key = typeof keyText === 'string' ? keyOf(files, keyText) : keyText
+  const key = typeof keyText === 'string' ? await keyOf(files, keyText) : keyText
   const faults = [chain, key].filter(isFault)
   if (isFault(chain) || isFault(key)) return faults
   const [first] = chain

@@ -67,8 +67,8 @@ function reportServer(server: ServerSpec): ServerReport {
 }
 
 async function reportCertificate(files: CertificateFiles): Promise<CertificateReport> {
-  const { cert, key } = files
-  const read = await readCertificate({ cert, key })
+  const { cert, key, passwords } = files
+  const read = await readCertificate({ cert, key, passwords })
   if (!Array.isArray(read)) {
     const { names, notAfter } = read
     return { cert, key, names, expires: new Date(notAfter).toISOString(), problem: null }

@@ -109,10 +109,11 @@ export class ServerReader {
 
   #certificates(): ServerSpec['certificates'] {
     const keys = this.#parts.level.nearest(serving.sslCertificateKey)
+    const passwords = this.#parts.level.value(serving.sslPasswordFile)?.path
     return this.#parts.level.nearest(serving.sslCertificate).flatMap((cert, index) => {
       const key = keys[index]
       if (key !== undefined)
-        return [{ cert: cert.path, key: key.path, at: { cert: cert.call.argPlace(0), key: key.call.argPlace(0) } }]
+        return [{ cert: cert.path, key: key.path, passwords, at: { cert: cert.call.argPlace(0), key: key.call.argPlace(0) } }]
       cert.call.fail(`no "ssl_certificate_key" is defined for certificate "${cert.path}"`)
       return []
     })

@@ -15,7 +15,6 @@ const REFUSED = byName({
   'an error page that fails is sent as a plain error': 'recursive_error_pages',
   'symbolic links are followed; give the files to another user': 'disable_symlinks',
   'use error_page with a path, or an upstream': 'post_action',
-  'the key must not be encrypted': 'ssl_password_file',
   'set tls.min_version in the config file': 'ssl_conf_command',
   'use add_header': 'add_trailer early_hints',
   'compression is negotiated with each client': 'gunzip',

@@ -140,6 +140,9 @@ export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], 
 /** `ssl_certificate_key`. */
 export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, isMany: true, parse: pathOf })
 
+/** `ssl_password_file`. */
+export const sslPasswordFile = rule('ssl_password_file', { in: ['main', 'server'], args: 1, parse: pathOf })
+
 /** Suites of TLS 1.3, which have a list of their own. */
 const TLS13_SUITE = /^TLS_/
 

@@ -53,6 +53,8 @@ export interface ClientCheck {
 interface ServerCertificateSpec {
   readonly cert: string
   readonly key: string
+  /** `ssl_password_file`: passphrases of the key, one in each line. */
+  readonly passwords?: string | undefined
   /** Place of each. */
   readonly at: { readonly cert: Place; readonly key: Place }
 }

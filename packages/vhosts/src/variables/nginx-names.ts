@@ -2,7 +2,7 @@
 const NGINX_VARIABLES: ReadonlySet<string> = words(`
 ancient_browser binary_remote_addr body_bytes_sent bytes_sent connection connection_requests connection_time
 connections_active connections_reading connections_waiting connections_writing content_length content_type date_gmt date_local
-document_root document_uri fastcgi_path_info fastcgi_script_name gzip_ratio host hostname http2 https invalid_referer is_args
+document_root document_uri fastcgi_path_info fastcgi_script_name gzip_ratio host hostname http2 http3 https invalid_referer is_args
 limit_conn_status limit_rate limit_req_status modern_browser msec msie nginx_version pid pipe proxy_add_x_forwarded_for
 proxy_host proxy_port proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port
 query_string realip_remote_addr realip_remote_port realpath_root remote_addr remote_port remote_user request request_body

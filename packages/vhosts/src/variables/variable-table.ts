@@ -7,7 +7,7 @@ import { isNginxVariable, words } from './nginx-names.ts'
 /** Variables that every request has. */
 export const WEB_VARIABLES: ReadonlySet<string> = words(`
 args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests connection_time content_length content_type
-date_gmt date_local document_root document_uri fastcgi_path_info fastcgi_script_name host hostname http2 https invalid_referer is_args limit_conn_status limit_rate limit_req_status msec
+date_gmt date_local document_root document_uri fastcgi_path_info fastcgi_script_name host hostname http2 http3 https invalid_referer is_args limit_conn_status limit_rate limit_req_status msec
 nginx_version pid proxy_add_x_forwarded_for proxy_host proxy_port proxy_protocol_addr
 proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port query_string realip_remote_addr realip_remote_port realpath_root remote_addr remote_port remote_user
 request request_completion request_filename request_id request_length request_method request_time request_uri scheme secure_link secure_link_expires server_addr

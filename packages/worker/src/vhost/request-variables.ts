@@ -34,6 +34,8 @@ export const requestVariables: Readonly<Record<string, RequestVariable>> = {
   request: ofRequest(
     ({ context: { exchange } }) => `${exchange.request.method} ${exchange.request.target} ${protocolOf(exchange)}`,
   ),
+  // HTTP/3 is not spoken.
+  http3: shared(() => ''),
   http2: own(({ context }) => (context.exchange.request.httpVersion === '2' ? 'h2' : '')),
   request_body: own(({ context }) => context.body.recorded),
   request_completion: ofRequest(({ end }) => (end?.isComplete === true ? 'OK' : '')),
