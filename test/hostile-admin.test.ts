@@ -327,3 +327,22 @@ test('a name that a login makes up is in the log and in the audit, and steers no
   }
   assert.doesNotMatch(`${server.child.stdout}${server.child.stderr}${audit}`, /never in a log/)
 })
+
+test('a request that an administrator tries on the firewall leaves none of its secrets in the log and in the audit', async () => {
+  const tried = {
+    method: 'POST',
+    path: '/tried?token=secret-of-query',
+    headers: { authorization: 'Bearer secret-of-field', cookie: 'sid=secret-of-cookie' },
+    body: 'password=secret-of-body',
+  }
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${await tokenOf('root')}` }
+  const body = JSON.stringify(tried)
+  const { status, text } = await fetchHttp(`${server.url}/__svc/admin/api/waf/test`, { method: 'POST', headers, body })
+  assert.equal(status, 200, text)
+  const logged = () => server.child.stderr.split('\n').find((line) => line.includes('waf/test')) ?? ''
+  await waitFor('the line of the log', () => logged() !== '', PROCESS_WAIT_MS)
+  assert.equal(JSON.parse(JSON.parse(logged()).audit.target).path, '/tried')
+  const audit = readFileSync(join(server.configFile ?? '', '../state/audit.jsonl'), 'utf8')
+  assert.match(audit, /waf\/test/)
+  assert.doesNotMatch(`${server.child.stdout}${server.child.stderr}${audit}`, /secret-of/)
+})

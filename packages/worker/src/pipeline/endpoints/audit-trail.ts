@@ -7,8 +7,8 @@ import type { RequestContext } from '../../request/request-context.ts'
 /** Denied and malformed requests that one worker records in a second: a client may guess all night. */
 const MAX_REFUSED_PER_SECOND = 10
 const MAX_TARGET_CHARS = 500
-/** Fields whose values are secret, or longer than a record. */
-const leftOut: ReadonlySet<string> = new Set(['password', 'toml'])
+/** Fields whose values are secret, or longer than a record; headers and body are those of a request that a user tries on the firewall. */
+const leftOut: ReadonlySet<string> = new Set(['password', 'toml', 'headers', 'body'])
 
 /** A call that has ended. */
 interface EndedCall {
@@ -21,10 +21,16 @@ interface EndedCall {
   readonly result: EndpointResult
 }
 
+/** Queries have secrets in them, and are in no other log. */
+function withoutQuery(path: unknown): unknown {
+  return typeof path === 'string' ? path.split('?', 1)[0] : path
+}
+
 function targetOf({ params, request }: EndedCall): string {
   const fields = { ...params, ...(request?.query as object), ...(request?.body as object) }
   const shown = Object.entries(fields).filter(([name, value]) => !leftOut.has(name) && value !== undefined)
-  return JSON.stringify(Object.fromEntries(shown)).slice(0, MAX_TARGET_CHARS)
+  const entries = shown.map(([name, value]) => [name, name === 'path' ? withoutQuery(value) : value])
+  return JSON.stringify(Object.fromEntries(entries)).slice(0, MAX_TARGET_CHARS)
 }
 
 /** The user, or the name that a login tried. */
