@@ -75,7 +75,7 @@ test('known pages of a release are rendered before the swap, and each is given t
   const { host } = deployment
   await deployment.tryOut()
   assert.deepEqual(await deployment.times('home', 'a', 'b/c'), [1, 1, 1])
-  assert.match(host.log, /1 pages of a release could not be rendered: \/failing: status 500/)
+  assert.match(host.log, /failed to render pages of a release \(1\): \/failing: status 500/)
   assert.match((await host.render('a', '/')).text, /old/)
   await deployment.swap()
   const first = await host.render('a', '/')

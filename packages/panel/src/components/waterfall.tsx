@@ -48,7 +48,10 @@ export function Waterfall({ label, stages }: WaterfallProps) {
               <Quantity value={duration} unit="ms" />
             </td>
             <td class="bars" aria-hidden="true">
-              <span class="bar" style={{ marginLeft: `min(${share(start)}, 100% - 2px)`, width: `max(2px, ${share(duration)})` }} />
+              <span
+                class="bar"
+                style={{ marginLeft: `min(${share(start)}, 100% - 2px)`, width: `max(2px, ${share(duration)})` }}
+              />
             </td>
           </tr>
         ))}

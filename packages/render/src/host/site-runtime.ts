@@ -117,7 +117,7 @@ export class SiteRuntime {
       const run = (request: RenderRequest) => renderUncalled(request, pool, tools)
       const problems = await this.ahead.render({ id: this.id, manifest: served, origin, run })
       const [first] = problems
-      if (first !== undefined) log('warn', noOrigin, `${problems.length} pages of a release could not be rendered: ${first}`)
+      if (first !== undefined) log('warn', noOrigin, `failed to render pages of a release (${problems.length}): ${first}`)
     } catch (error) {
       log('warn', noOrigin, `no isolate could be warmed for a release: ${messageOf(error)}`)
     }
