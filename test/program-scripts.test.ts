@@ -41,7 +41,7 @@ const sources = {
       const { crc32 } = await import('node:zlib')
       const { default: external } = await import('plain')
       const { count: inOther } = twice()
-      const place = path.basename(new URL('.', import.meta.url).pathname)
+      const place = path.basename(new URL('.', import.meta['url']).pathname)
       let line
       try {
         broken()
