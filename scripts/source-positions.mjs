@@ -30,19 +30,29 @@ export function withSourcePositions(text) {
 
 function mapError(error) {
   for (let [one, depth] = [error, 0]; one instanceof Error && depth < MAX_CAUSES; [one, depth] = [one.cause, depth + 1]) {
-    if (typeof one.stack === 'string') one.stack = withSourcePositions(one.stack)
+    const stack = Object.getOwnPropertyDescriptor(one, 'stack')
+    // In an error of another process it is read-only.
+    if (typeof stack?.value === 'string' && stack.configurable) {
+      Object.defineProperty(one, 'stack', { ...stack, value: withSourcePositions(stack.value) })
+    }
   }
+}
+
+/** @returns the data of an event about a failed test, which names its place */
+function ofFailure(data) {
+  mapError(data.details?.error)
+  const [, file, line, column] = /^(.*):(\d+):(\d+)$/.exec(withSourcePositions(`${data.file}:${data.line}:${data.column}`)) ?? []
+  return file === undefined ? data : { ...data, file, line: Number(line), column: Number(column) }
 }
 
 /** A stream for the events of `run` of node:test. */
 export function sourcePositions() {
   return new Transform({
     objectMode: true,
-    transform(event, _encoding, done) {
-      const { type, data } = event
-      if (type === 'test:fail') mapError(data.details?.error)
+    transform({ type, data }, _encoding, done) {
       const isText = type === 'test:stdout' || type === 'test:stderr'
-      done(null, isText ? { type, data: { ...data, message: withSourcePositions(data.message) } } : event)
+      const text = isText ? { ...data, message: withSourcePositions(data.message) } : data
+      done(null, { type, data: type === 'test:fail' ? ofFailure(data) : text })
     },
   })
 }
