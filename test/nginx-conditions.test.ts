@@ -27,6 +27,10 @@ server { listen {on0}; server_name a.test; svc_site a; root {dir};
   location ~ ^/lost/(.)$ { if ($arg_a ~ never) { return 200 never; } return 200 "[$1]"; }
   location /named { if ($arg_id ~ "^(?<id>\\d+)$") { return 200 "id $id"; } return 200 "none $id"; }
   location /methods { if ($request_method !~ ^(GET|HEAD|POST)$) { return 405; } return 200 ok; }
+  location /bare/text { add_header X-On text; return 200 "text"; }
+  location /bare/made { return 201 "made"; }
+  location /bare/paged { error_page 412 /echo-uri/paged; return 200 paged; }
+  location /bare/list/ { autoindex on; alias {dir}/list/; }
   location /negated { if ($arg_a !~ ^[a-z]+$) { return 200 "not letters"; } return 200 "letters"; }
   location /files/ { if (-f $request_filename) { return 200 "file"; } if (-d $request_filename) { return 200 "directory"; } if (!-e $request_filename) { return 200 "nothing"; } return 200 "other"; }
   location /exec/ { if (-x $request_filename) { return 200 "executable"; } if (!-x $request_filename) { return 200 "plain"; } }
@@ -86,6 +90,7 @@ const files = {
   'page.txt': 'page',
   'other/root/a.txt': 'other root',
   'root/a.txt': 'root',
+  'list/a.txt': 'a',
   'files/a.txt': 'a',
   'files/dir/b.txt': 'b',
   'exec/plain.sh': 'x',
@@ -203,7 +208,21 @@ const targets = [
   ...['/slash/in', '/slash/in/', '/slash/in/x', '/slash'],
 ]
 
+/** Conditions of requests for what has no validators. */
+const conditions = [
+  { 'If-None-Match': '*' },
+  { 'If-None-Match': '"x"' },
+  { 'If-Match': '*' },
+  { 'If-Match': '"x"' },
+  { 'If-Match': '"x"', 'If-None-Match': '*' },
+  { 'If-Modified-Since': 'Fri, 01 Jan 2100 00:00:00 GMT' },
+  { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+]
+
 const cases: Case[] = [
+  ...['/bare/text', '/bare/made', '/bare/paged', '/bare/list/'].flatMap((target) =>
+    conditions.flatMap((headers) => ['GET', 'HEAD', 'POST'].map((method) => ({ target, method, headers }))),
+  ),
   ...targets.map((target) => ({ target })),
   { target: '/a/b?x=1', host: 'other.test', status: 301 },
   ...['Mozilla/5', 'CURL/8', 'Googlebot', 'other'].map((agent) => ({ target: '/match', headers: { 'User-Agent': agent } })),

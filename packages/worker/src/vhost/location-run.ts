@@ -8,6 +8,7 @@ import type { StageResult } from '../request/request-context.ts'
 import { offerPathToL0 } from '../request/site-request.ts'
 import type { CheckedRequest, Refused, SubAnswer } from './access-checks.ts'
 import { checkAccess } from './access-phase.ts'
+import { answerByConditions } from './bare-conditions.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { sendEmptyGif } from './empty-gif.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
@@ -241,6 +242,8 @@ export class LocationRun extends PhaseRun implements CheckedRequest {
 
   #sendText(status: number, text: string): Outcome {
     const { context, uri, location } = this.state
+    const ended = status === 200 ? answerByConditions(this) : undefined
+    if (ended !== undefined) return ended
     this.offer()
     const type = status === 204 ? '' : location.types.ofText(uri)
     const headers: HeaderList = type === '' ? [] : [['content-type', type]]

@@ -4,6 +4,7 @@ import type { ListingSpec } from '@svc/vhosts'
 import { StaticError } from '../errors/errors.ts'
 import type { StageResult } from '../request/stage-result.ts'
 import { DENIED_CODES, unreadable } from '../static/index.ts'
+import { answerByConditions } from './bare-conditions.ts'
 import { LISTING_TYPES, type ListedEntry, listDirectory } from './directory-listing.ts'
 import type { PhaseRun } from './phase-run.ts'
 import { readForAnswer } from './templates.ts'
@@ -27,6 +28,8 @@ export async function sendListing(run: PhaseRun, dir: string, spec: ListingSpec)
   const isUtf8 = charset !== undefined && readForAnswer(run.state, run.tools.templates.of(charset.name)).toLowerCase() === 'utf-8'
   const text = listDirectory({ uri, entries: entries.toSorted(inOrder), spec, isUtf8, callback })
   const type = spec.format === 'jsonp' && callback === '' ? LISTING_TYPES.json : LISTING_TYPES[spec.format]
+  const ended = answerByConditions(run)
+  if (ended !== undefined) return ended
   context.respondCompressed({ status: 200, headers: [['content-type', type]] }, Buffer.from(text, 'latin1'))
   return 'answered'
 }

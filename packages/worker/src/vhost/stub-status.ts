@@ -1,12 +1,13 @@
 import { type Clock, entryOf } from '@svc/core'
 import type { RequestContext, StageResult } from '../request/request-context.ts'
+import { answerByConditions } from './bare-conditions.ts'
 
 /** Metrics of all workers, as text in the exposition format of Prometheus. */
 type ReadMetrics = () => Promise<string>
 
 /** A request in its location. */
 interface LocationRequest {
-  readonly state: { readonly context: RequestContext; readonly method: string }
+  readonly state: { readonly context: RequestContext; readonly method: string; readonly status: number | undefined }
   fail(status: number): StageResult | Promise<StageResult>
 }
 
@@ -38,6 +39,8 @@ export class StubStatus {
     context.withdrawFromL0()
     if (method !== 'GET' && method !== 'HEAD') return run.fail(405)
     const body = await this.#text()
+    const ended = answerByConditions(run)
+    if (ended !== undefined) return ended
     context.respondCompressed({ status: 200, headers: [['content-type', 'text/plain']] }, body)
     return 'answered'
   }
