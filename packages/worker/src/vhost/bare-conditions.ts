@@ -1,5 +1,6 @@
-import type { RequestContext } from '../request/request-context.ts'
-import type { Outcome } from './phase-run.ts'
+import type { RequestContext, StageResult } from '../request/request-context.ts'
+
+type Outcome = StageResult | Promise<StageResult>
 
 /** A request in its location. */
 interface LocationRequest {
