@@ -85,8 +85,9 @@ export class VhostStage implements Stage {
     const { vhost } = context
     if (vhost !== undefined && hasEarlyPage(vhost.server, fault)) return this.#locations.refuse(context, vhost, fault)
     context.hasPlainErrors = true
-    const code = fault === EARLY_FAULTS.plainHttp ? 'plain_http' : 'client_certificate'
-    sendError(context, { status: 400, code, detail })
+    const plainHttp = { status: 400, code: 'plain_http' }
+    const clientCertificate = { status: 400, code: 'client_certificate' }
+    sendError(context, { ...(fault === EARLY_FAULTS.plainHttp ? plainHttp : clientCertificate), detail })
     return 'answered'
   }
 }
