@@ -5,7 +5,7 @@
 //   bin/node scripts/trace-miss.mjs
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -17,6 +17,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const DEADLINE_MS = 30_000
 /** A copy of the programs beside `dist`, in which SIGUSR1 starts Node's inspector: it is a signal for log files otherwise. */
 const programs = join(root, 'dist-traced')
+/** With it, a process takes no SIGUSR1. */
+const NO_DEBUGGER = '--disable-sigusr1'
 /** Long enough for the work after a response (log, commit to the store) and for a pause with heartbeats only. */
 const SETTLE_MS = 500
 const WARM_REQUESTS = 8
@@ -47,6 +49,13 @@ function copyPrograms() {
     if (traced === text) throw new Error(`${name} does not handle SIGUSR1 as this script expects`)
     writeFileSync(path, traced)
   }
+  // Nor may the master switch the signal off when it starts them.
+  const blocking = readdirSync(programs, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.c?js$/.test(name))
+    .map((name) => join(programs, name))
+    .filter((path) => readFileSync(path, 'utf8').includes(NO_DEBUGGER))
+  if (blocking.length === 0) throw new Error(`no program has ${NO_DEBUGGER}`)
+  for (const path of blocking) writeFileSync(path, readFileSync(path, 'utf8').replaceAll(NO_DEBUGGER, '--no-deprecation'))
 }
 
 function svc(args, stdio) {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
+import { withMood } from './fixtures/moods.ts'
 import { fetchText, Instance, takePort, type WorkerFacts } from './harness.ts'
 
 /** A zombie, which may stay where an orphan has no proper parent, is not alive. */
@@ -169,7 +170,7 @@ test('the site that was in flight at two deaths of its host gets a host of its o
 })
 
 test('a render host past its memory limit is replaced by a new one that takes over first', async (t) => {
-  const instance = new Instance(t, { more: '[env]\nHOST = "big"' })
+  const instance = new Instance(t, { more: withMood('big') })
   const server = await instance.start({
     timings: { pingIntervalMs: 50, backoff: { firstMs: 10, maxMs: 300, resetAfterMs: 1000 } },
   })
@@ -188,7 +189,7 @@ test('a render host past its memory limit is replaced by a new one that takes ov
 })
 
 test('a render host that cannot start does not keep the rest from serving', async (t) => {
-  const server = await new Instance(t, { more: '[env]\nHOST = "die-at-start"' }).start()
+  const server = await new Instance(t, { more: withMood('die-at-start') }).start()
   const [absent, ...others] = (await server.worker()).hosts
   assert.match(absent?.socket ?? '', /shared-1\.absent$/)
   assert.deepEqual(others, [])

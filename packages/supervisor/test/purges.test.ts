@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { PurgeOrder } from '@svc/cache'
 import type { IsolateList, IsolateModules } from '@svc/protocol'
 import { fetchHttp, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
+import { withMood } from './fixtures/moods.ts'
 import { Instance, type Running, type WorkerFacts } from './harness.ts'
 
 const everything: PurgeOrder = { layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop' }
@@ -115,7 +116,7 @@ test('a stopped worker and one that is killed meanwhile do not keep a purge from
 })
 
 test('a render host that refuses a purge is replaced', async (t) => {
-  const server = await new Instance(t, { more: '[env]\nHOST = "refuse-purge"' }).start()
+  const server = await new Instance(t, { more: withMood('refuse-purge') }).start()
   const before = (await server.worker()).hosts[0]?.id
   assert.equal((await purge(server)).workersAcked, 1)
   await waitFor(

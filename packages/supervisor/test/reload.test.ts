@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { StatusReport } from '@svc/protocol'
 import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
+import { withMood } from './fixtures/moods.ts'
 import { fetchText, Instance, takePort } from './harness.ts'
 
 /** A site that brings a process of its own. */
@@ -59,12 +60,12 @@ test('a render host that cannot prepare does not hold up the reload and is repla
   const before = (await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))).hosts.map(
     ({ pid }) => pid,
   )
-  instance.configure({ more: '[env]\nHOST = "refuse-prepare"' })
+  instance.configure({ more: withMood('refuse-prepare') })
   const report = await server.reload()
   assert.equal(report.ok, true)
   assert.equal((await server.worker()).generation, 2)
   // The replacement refuses generation 2 as well, so the hosts stay away until the next generation.
-  instance.configure({ more: '[env]\nHOST = "well"' })
+  instance.configure({ more: withMood('well') })
   assert.equal((await server.reload()).ok, true)
   await server.statusWhen('a new host and a new spare', ({ hosts }) => {
     const isThere = hosts.every(({ state, pid }) => state !== 'starting' && state !== 'backing-off' && !before.includes(pid))
