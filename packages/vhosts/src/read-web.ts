@@ -80,11 +80,10 @@ function readMaps(main: Level, tools: ReadingTools): Pick<WebSpec, 'maps' | 'com
   const known = new Map<string, DirectiveCall>()
   const maps = new Map<string, WebSpec['maps'][number]>()
   const computed = new Map<string, WebSpec['computed'][number]>()
+  const read = { [mapBlock.name]: readMap, [geoBlock.name]: readGeo, [splitClientsBlock.name]: readSplit }
+  // They share a slot, which has them in their order.
   for (const call of main.own(mapBlock)) {
-    const map = call.name === mapBlock.name ? readMap(call, tools, known) : undefined
-    const other = call.name === geoBlock.name ? readGeo(call, tools, known) : undefined
-    const split = call.name === splitClientsBlock.name ? readSplit(call, tools, known) : undefined
-    const spec = map ?? other ?? split
+    const spec = read[call.name]?.(call, tools, known)
     if (spec === undefined) continue
     maps.delete(spec.variable)
     computed.delete(spec.variable)

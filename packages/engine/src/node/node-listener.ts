@@ -185,14 +185,11 @@ export class NodeListener {
           this.#http2.session(session, socket)
         })
         http2.emit('connection', socket)
-      } else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
+      } else passOn(server, http1Listeners, socket)
     }
     server.on('secureConnection', secured)
     server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
-    const plain = (socket: Socket) => {
-      for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
-    }
-    this.#lookBefore(server, secured, plain)
+    this.#lookBefore(server, secured, (socket) => passOn(server, http1Listeners, socket))
     return server
   }
 

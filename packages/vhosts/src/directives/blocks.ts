@@ -15,38 +15,18 @@ export const serverBlock = rule('server', { in: ['main'], args: 0, form: 'block'
 /** `upstream name {}`. */
 export const upstreamBlock = rule('upstream', { in: ['main'], args: 1, form: 'block', isMany: true, parse: (call) => call })
 
-/** Blocks that define variables: in the order of the files, the last of two of one name counts. */
-const VARIABLES = 'variables'
+/** A block that defines a variable. In the order of the files, the last of two of one name counts. */
+const variableBlock = (name: string, args: number | readonly [min: number, max: number]) =>
+  rule(name, { in: ['main'], args, slot: 'variables', form: 'block', isMany: true, parse: (call) => call })
 
 /** `map source $variable {}`. */
-export const mapBlock = rule('map', {
-  in: ['main'],
-  args: 2,
-  slot: VARIABLES,
-  form: 'block',
-  isMany: true,
-  parse: (call) => call,
-})
+export const mapBlock = variableBlock('map', 2)
 
 /** `geo [$address] $variable {}`. */
-export const geoBlock = rule('geo', {
-  in: ['main'],
-  args: [1, 2],
-  slot: VARIABLES,
-  form: 'block',
-  isMany: true,
-  parse: (call) => call,
-})
+export const geoBlock = variableBlock('geo', [1, 2])
 
 /** `split_clients text $variable {}`. */
-export const splitClientsBlock = rule('split_clients', {
-  in: ['main'],
-  args: 2,
-  slot: VARIABLES,
-  form: 'block',
-  isMany: true,
-  parse: (call) => call,
-})
+export const splitClientsBlock = variableBlock('split_clients', 2)
 
 const METHODS: readonly string[] = [
   ...['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'MKCOL', 'COPY', 'MOVE', 'OPTIONS', 'PROPFIND', 'PROPPATCH', 'LOCK', 'UNLOCK'],
